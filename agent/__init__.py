@@ -1,0 +1,1 @@
+"""An agent that shows what the memory is good for."""

@@ -1,0 +1,149 @@
+"""Messages of an OpenAI chat list, and the steps they form.
+
+The dict form is the one of the chat completions API
+(https://platform.openai.com/docs/api-reference/chat/create).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+Content = str | list[dict[str, Any]] | None
+
+
+class MessageError(ValueError):
+    """A message that no chat completions server would accept, with what is wrong in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool: `arguments` is JSON text, as the wire format has it."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> ToolCall:
+        function: Any = raw.get("function") or {}
+        if not isinstance(function, Mapping):
+            raise MessageError(f"tool call {raw.get('id')!r}: 'function' must be an object, got {type(function).__name__}")
+        fields = cast(Mapping[str, Any], function)
+        arguments = fields.get("arguments")
+        if arguments is None:
+            arguments = ""
+        elif not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        return cls(clean(str(raw.get("id") or "")), clean(str(fields.get("name") or "")), clean(arguments))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a chat list.
+
+    `extra` keeps the keys this library has no use for (`reasoning_content`, `refusal`, …), so that
+    what went in comes out again.
+    """
+
+    role: str
+    content: Content = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Message:
+        """Read an OpenAI message dict; the dict is copied, never kept or changed.
+
+        Raises:
+            MessageError: the role is unknown, or content or tool calls have no readable shape.
+        """
+        role = raw.get("role")
+        if not isinstance(role, str) or role not in ROLES:
+            raise MessageError(f"unknown role {role!r}: expected one of {', '.join(sorted(ROLES))}")
+        calls = raw.get("tool_calls") or ()
+        if not isinstance(calls, Sequence) or isinstance(calls, str):
+            raise MessageError(f"{role} message: 'tool_calls' must be a list, got {type(calls).__name__}")
+        answers, name = raw.get("tool_call_id"), raw.get("name")
+        return cls(
+            role=role,
+            content=_content(role, raw.get("content")),
+            tool_calls=tuple(ToolCall.from_dict(_object(role, call)) for call in cast(Sequence[Any], calls)),
+            tool_call_id=None if answers is None else clean(str(answers)),
+            name=None if name is None else clean(str(name)),
+            extra={k: copy.deepcopy(v) for k, v in raw.items() if k not in _KNOWN},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form; `content` is always present, and null for an empty turn that calls tools."""
+        empty_call_turn = bool(self.tool_calls) and not self.content
+        out: dict[str, Any] = {"role": self.role, "content": None if empty_call_turn else copy.deepcopy(self.content)}
+        if self.tool_calls:
+            out["tool_calls"] = [call.to_dict() for call in self.tool_calls]
+        if self.tool_call_id is not None:
+            out["tool_call_id"] = self.tool_call_id
+        if self.name is not None:
+            out["name"] = self.name
+        out.update(copy.deepcopy(self.extra))
+        return out
+
+    @property
+    def text(self) -> str:
+        """All text of the content; parts that are not text are left out."""
+        return content_text(self.content)
+
+
+_KNOWN = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+
+
+def content_text(content: Content) -> str:
+    """The text of a message's content, whatever its shape."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part["text"]) for part in content if part.get("type", "text") == "text" and "text" in part)
+
+
+def clean(text: str) -> str:
+    """Surrogate pairs joined and lone surrogates replaced by U+FFFD: they can't be sent as UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _object(role: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise MessageError(f"{role} message: expected an object, got {type(value).__name__}: {value!r:.80}")
+    return cast(Mapping[str, Any], value)
+
+
+def _content(role: str, value: Any) -> Content:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return clean(value)
+    if not isinstance(value, Sequence):
+        raise MessageError(f"{role} message: content must be text or a list of parts, got {type(value).__name__}")
+    parts: list[dict[str, Any]] = []
+    for part in cast(Sequence[Any], value):
+        if isinstance(part, str):
+            parts.append({"type": "text", "text": clean(part)})
+        else:
+            copied = copy.deepcopy(dict(_object(role, part)))
+            if isinstance(copied.get("text"), str):
+                copied["text"] = clean(copied["text"])
+            parts.append(copied)
+    return parts

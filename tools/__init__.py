@@ -1,0 +1,1 @@
+"""Tools, and how to make one."""
