@@ -33,7 +33,9 @@ class ToolCall:
     def from_dict(cls, raw: Mapping[str, Any]) -> ToolCall:
         function: Any = raw.get("function") or {}
         if not isinstance(function, Mapping):
-            raise MessageError(f"tool call {raw.get('id')!r}: 'function' must be an object, got {type(function).__name__}")
+            raise MessageError(
+                f"tool call {raw.get('id')!r}: 'function' must be an object, got {type(function).__name__}"
+            )
         fields = cast(Mapping[str, Any], function)
         arguments = fields.get("arguments")
         if arguments is None:
@@ -43,7 +45,11 @@ class ToolCall:
         return cls(clean(str(raw.get("id") or "")), clean(str(fields.get("name") or "")), clean(arguments))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,10 @@ class Message:
     def to_dict(self) -> dict[str, Any]:
         """The wire form; `content` is always present, and null for an empty turn that calls tools."""
         empty_call_turn = bool(self.tool_calls) and not self.content
-        out: dict[str, Any] = {"role": self.role, "content": None if empty_call_turn else copy.deepcopy(self.content)}
+        out: dict[str, Any] = {
+            "role": self.role,
+            "content": None if empty_call_turn else copy.deepcopy(self.content),
+        }
         if self.tool_calls:
             out["tool_calls"] = [call.to_dict() for call in self.tool_calls]
         if self.tool_call_id is not None:

