@@ -1,1 +1,57 @@
+"""Reply formats: how a model says which tool it wants, or that it is done.
 
+reply_format("react", language="zh")   ->  a ReplyFormat: prompt part, stop sequences, reader, writer
+parse_reply(reply, "react", tools)     ->  Action | list[Action] | FinalAnswer | FormatProblem
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .base import (
+    Action,
+    FinalAnswer,
+    FormatName,
+    FormatProblem,
+    Language,
+    Parsed,
+    Reason,
+    ReplyFormat,
+    ToolLike,
+    Tools,
+)
+
+__all__ = [
+    "Action",
+    "FinalAnswer",
+    "FormatName",
+    "FormatProblem",
+    "Language",
+    "Parsed",
+    "Reason",
+    "ReplyFormat",
+    "ToolLike",
+    "Tools",
+    "parse_reply",
+    "reply_format",
+]
+
+
+def reply_format(name: str, language: Language = "en") -> ReplyFormat:
+    """The format of that name (`tools`, `react`, `bracket` or `json`), speaking to the model in `language`."""
+    raise NotImplementedError
+
+
+def parse_reply(
+    reply: str | Mapping[str, Any], format: str, tools: Tools, *, finish_reason: str | None = None
+) -> Parsed:
+    """Read what a model wants from its reply (text, or the assistant message as an OpenAI dict).
+
+    Native parallel calls come back as a list, in order. A call that was cut off, that names no known tool
+    or whose arguments do not fit is a FormatProblem: then nothing of the reply is run.
+
+    Raises:
+        ValueError: `format` is none of `tools`, `react`, `bracket`, `json`.
+    """
+    return reply_format(format).parse(reply, tools, finish_reason=finish_reason)
