@@ -1,0 +1,159 @@
+"""Nearest vectors of one space (namespace and embedding model): Chroma for the bulk, numpy for the newest.
+
+The vectors of record are in the store. Chroma gets them in batches; what it does not hold yet, or what another
+process gave it after this one opened it, is the tail, which is compared directly. A search therefore sees every
+acknowledged record at once, and a kill between the two leaves nothing to repair but a longer tail.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import Timeout
+from numpy.typing import NDArray
+
+from .chroma_folder import LOCK_SECONDS, ChromaFolder, open_collection
+from .store import RecordStore, Space
+
+Vector = NDArray[np.float32]
+
+# Vectors that may wait for Chroma: comparing so many directly takes under a millisecond.
+TAIL = 512
+# Vectors given to Chroma by one write or close at most, so that no call takes minutes after a repair.
+ADVANCE = 20_000
+# Asked of Chroma beyond what is wanted, to make up for vectors of records deleted since.
+SPARE = 50
+log = logging.getLogger(__name__)
+
+
+class VectorIndex:
+    def __init__(self, store: RecordStore, folder: Path, space: Space) -> None:
+        self._store = store
+        self._space = space
+        self._folder = ChromaFolder.share(folder)
+        self._collection: Any = None
+        self._opening = 0
+        self._generation = 0
+        # Vectors up to this id are in the collection as this process has it open.
+        self._seen = 0
+        self._tail_ids = np.empty(0, dtype=np.int64)
+        self._tail = np.empty((0, space.dimension), dtype=np.float32)
+        if self._folder.is_broken():
+            with self._folder.file_lock:
+                if self._folder.is_broken():
+                    self._folder.set_aside()
+                    self._store.forget_indexes()
+
+    def close(self) -> None:
+        self._folder.release()
+
+    def search(self, query: Vector, count: int) -> list[tuple[int, float]]:
+        """The `count` nearest records as (row, cosine), the nearest first."""
+        with self._folder.lock:
+            hits = self._search_chroma(query, count + SPARE) + self._search_tail(query, count + SPARE)
+        rows = self._store.rows_of([number for number, _ in hits])
+        best: dict[int, float] = {}
+        for number, cosine in hits:
+            row = rows.get(number)
+            if row is not None and cosine > best.get(row, -2.0):
+                best[row] = cosine
+        return sorted(best.items(), key=lambda hit: -hit[1])[:count]
+
+    def advance(self, *, wait: bool = False) -> None:
+        """Give waiting vectors to Chroma, and take deleted ones out, when there are enough of them.
+
+        With `wait`, any number is enough, and a lock held by another process is waited for; else the other
+        process is left to its work.
+        """
+        if self._store.read_only or self._store.waiting(self._space.id) < (1 if wait else TAIL):
+            return
+        from chromadb.errors import ChromaError
+
+        with self._folder.lock:
+            try:
+                with self._folder.file_lock.acquire(timeout=LOCK_SECONDS if wait else 0):
+                    try:
+                        self._advance()
+                    except ChromaError as error:
+                        self._repair(error)
+            except Timeout:
+                log.info("another process holds %s; its vectors wait", self._folder.path)
+
+    def _advance(self) -> None:
+        if self._collection is None or self._generation != self._store.index_state(self._space.id)[1]:
+            self._open()
+        size = int(self._folder.client.get_max_batch_size())
+        for _ in range(-(-ADVANCE // size)):
+            ids, vectors = self._store.vectors_after(self._space.id, self._seen, size)
+            graves = self._store.graves(self._space.id, size)
+            if not ids and not graves:
+                return
+            if ids:
+                self._collection.upsert(ids=[str(number) for number in ids], embeddings=vectors)
+                self._seen = ids[-1]
+            buried = [str(number) for number in graves if number <= self._seen]
+            if buried:
+                self._collection.delete(ids=buried)
+            self._generation = self._store.mark_indexed(self._space.id, self._seen, graves)
+
+    def _search_chroma(self, query: Vector, count: int) -> list[tuple[int, float]]:
+        indexed, generation = self._store.index_state(self._space.id)
+        if indexed == 0 or self._store.read_only:
+            self._seen = 0
+            return []
+        from chromadb.errors import ChromaError
+
+        try:
+            stale = self._generation != generation and indexed - self._seen > 2 * TAIL
+            if self._collection is None or self._opening != self._folder.opened or stale:
+                with self._folder.file_lock:
+                    self._open()
+            found = self._collection.query(query_embeddings=query[None], n_results=count, include=["distances"])
+        except ChromaError as error:
+            with self._folder.file_lock:
+                self._repair(error)
+            return []
+        return [
+            (int(number), 1.0 - distance)
+            for number, distance in zip(found["ids"][0], found["distances"][0], strict=True)
+        ]
+
+    def _open(self) -> None:
+        """Open the collection as it now is; the caller holds the file lock."""
+        if self._opening == self._folder.opened:
+            self._folder.close()
+        client = self._folder.client
+        indexed, self._generation = self._store.index_state(self._space.id)
+        self._collection = open_collection(client, self._space.collection, self._space.description)
+        self._opening = self._folder.opened
+        if indexed and not self._collection.count():
+            # The files of Chroma were taken away; the records have all that is needed.
+            indexed, self._generation = 0, self._store.mark_indexed(self._space.id, 0, [])
+        if indexed:
+            # The first query makes Chroma read (and perhaps tidy) its queue: under the lock, then never again.
+            self._collection.query(query_embeddings=[[1.0] * self._space.dimension], n_results=1, include=[])
+        self._seen = indexed
+
+    def _repair(self, error: Exception) -> None:
+        log.warning("the vector index in %s failed: %s: %s", self._folder.path, type(error).__name__, error)
+        self._folder.set_aside()
+        self._store.forget_indexes()
+        self._collection = None
+        self._seen = self._generation = 0
+        self._tail_ids, self._tail = self._tail_ids[:0], self._tail[:0]
+
+    def _search_tail(self, query: Vector, count: int) -> list[tuple[int, float]]:
+        if self._tail_ids.size and self._tail_ids[0] <= self._seen:
+            kept = self._tail_ids > self._seen
+            self._tail_ids, self._tail = self._tail_ids[kept], self._tail[kept]
+        last = int(self._tail_ids[-1]) if self._tail_ids.size else self._seen
+        ids, vectors = self._store.vectors_after(self._space.id, last)
+        if ids:
+            self._tail_ids = np.concatenate([self._tail_ids, np.array(ids, dtype=np.int64)])
+            self._tail = np.concatenate([self._tail, vectors])
+        cosines = self._tail @ query
+        nearest = np.argsort(-cosines)[:count]
+        return [(int(self._tail_ids[at]), float(cosines[at])) for at in nearest]
