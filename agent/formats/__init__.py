@@ -6,7 +6,7 @@ parse_reply(reply, "react", tools)     ->  Action | list[Action] | FinalAnswer |
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .base import (
@@ -18,9 +18,12 @@ from .base import (
     Parsed,
     Reason,
     ReplyFormat,
-    ToolLike,
     Tools,
 )
+from .bracket import Bracket
+from .json_format import JsonObjects
+from .native import NativeCalls
+from .react import React
 
 __all__ = [
     "Action",
@@ -31,16 +34,29 @@ __all__ = [
     "Parsed",
     "Reason",
     "ReplyFormat",
-    "ToolLike",
     "Tools",
     "parse_reply",
     "reply_format",
 ]
 
 
+_FORMATS: dict[str, Callable[[Language], ReplyFormat]] = {
+    "tools": NativeCalls,
+    "react": React,
+    "bracket": Bracket,
+    "json": JsonObjects,
+}
+
+
 def reply_format(name: str, language: Language = "en") -> ReplyFormat:
-    """The format of that name (`tools`, `react`, `bracket` or `json`), speaking to the model in `language`."""
-    raise NotImplementedError
+    """The format of that name (`tools`, `react`, `bracket` or `json`), speaking to the model in `language`.
+
+    Raises:
+        ValueError: there is no format of that name.
+    """
+    if name not in _FORMATS:
+        raise ValueError(f"there is no reply format {name!r}: use one of {', '.join(_FORMATS)}")
+    return _FORMATS[name](language)
 
 
 def parse_reply(

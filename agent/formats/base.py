@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from ...tools.definition import Tool
+
 FormatName = Literal["tools", "react", "bracket", "json"]
 Language = Literal["en", "zh"]
 
@@ -15,25 +17,14 @@ Reason = Literal[
     "no_action",  # neither a call nor an answer
     "several_intents",  # a call and an answer at once
     "unknown_tool",
+    "invalid_json",
     "invalid_arguments",
     "duplicate_key",
 ]
 
 
-class ToolLike(Protocol):
-    """What a format needs to know of a tool; `parameters` is a JSON schema of type object."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-    @property
-    def risk(self) -> str: ...
-
-
-Tools = Iterable[ToolLike]
+Tools = Iterable[Tool]
+"""A `Toolbox`, or any tools."""
 
 
 @dataclass(frozen=True, slots=True)

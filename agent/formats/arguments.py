@@ -1,0 +1,284 @@
+"""From what a model wrote as a call's input to arguments that fit the tool's schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ...tools.arguments import fit_arguments, usage
+from ...tools.definition import ToolError
+from .base import Reason, Tool
+from .lenient_json import JsonError, JsonErrorKind, read_value
+from .names import fold
+from .text import without_open_fence, without_stop_word
+
+_FENCED = re.compile(r"(?:`{3,}|~{3,})[\w+-]*[^\S\n]*\n?(.*)", re.DOTALL)
+_CLOSING_FENCE = re.compile(r"\n?[^\S\n]*(?:`{3,}|~{3,})")
+_LANGUAGE_WORD = re.compile(r"json\s*(?=[{\[｛])", re.IGNORECASE)
+_KEY_VALUE = re.compile(r"\s*([\w-]+)\s*[=＝]\s*")
+_WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "tool_input", "kwargs"})
+_GENERIC = _WRAPPERS | {"value", "text", "arg", "param", "argument", "parameter", "__arg1", ""}
+_AFTER_ARGUMENTS = re.compile(r"[\s`}\])\]｝］;；.。]*(?:<[^>\n]*>\s*)*")
+_MAX_ENCODINGS = 3
+_JSON_REASONS: dict[JsonErrorKind, tuple[Reason, str]] = {
+    "truncated": ("truncated_or_empty", "not complete"),
+    "duplicate_key": ("duplicate_key", "ambiguous"),
+    "invalid": ("invalid_arguments", "not valid JSON"),
+}
+
+
+class ArgumentError(ValueError):
+    """Arguments that cannot be used; the message tells the model why."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = False) -> dict[str, Any]:
+    """Arguments written in a text format: JSON, a quoted or plain text for the one parameter, `key=value`.
+
+    Args:
+        written: the input up to the next label.
+        following: the input and all that comes after it, for JSON whose texts hold lines that look like labels.
+        cut: the reply was cut off at the end of `written`.
+
+    Raises:
+        ArgumentError: they do not fit, or are not whole.
+    """
+    text = _without_fence(written)
+    opening = text[:1]
+    if opening and opening in "{｛":
+        return from_value(tool, _read_object(text, _without_fence(following)))
+    if opening and opening in "[［" and _only_parameter_type(tool) != "string":
+        return from_value(tool, _read(text))
+    if opening and opening in "\"'“‘":
+        quoted = _read_quoted(text)
+        if quoted is not None:
+            return from_value(tool, quoted)
+        if opening == '"' and text.count('"') == 1:
+            raise ArgumentError("truncated_or_empty", "the input ends inside a quoted text")
+    plain = without_stop_word(text)
+    if cut and plain == text:
+        raise ArgumentError("truncated_or_empty", "the reply was cut off before the input was complete")
+    embedded = _embedded_object(tool, plain)
+    return embedded if embedded is not None else from_value(tool, plain)
+
+
+def from_native(tool: Tool, written: Any, *, cut: bool = False) -> dict[str, Any]:
+    """Arguments of a native call: JSON text, an object already, encoded twice, empty or null.
+
+    Raises:
+        ArgumentError: as `from_text`.
+    """
+    if isinstance(written, str) and not written.strip() and cut:
+        raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments began")
+    if isinstance(written, str) and written.strip() and cut:
+        text = written.strip()
+        if text[0] not in "{｛[\"'“":
+            raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments were complete")
+    return from_value(tool, written)
+
+
+def from_value(tool: Tool, value: Any) -> dict[str, Any]:
+    """Arguments from a JSON value, or from the text of one.
+
+    Raises:
+        ArgumentError: as `from_text`.
+    """
+    for _ in range(_MAX_ENCODINGS):
+        if not isinstance(value, str) or not value.strip() or not _looks_encoded(tool, value.strip()):
+            break
+        value = _read_whole(value.strip())
+    properties = _properties(tool)
+    if not properties and not tool.parameters.get("additionalProperties"):
+        return {}
+    if isinstance(value, Mapping):
+        given = _unwrapped(tool, cast(Mapping[str, Any], value))
+    elif value is None or value == "":
+        given = {}
+    else:
+        given = _single(tool, value)
+    try:
+        return fit_arguments(tool, given)
+    except ToolError as error:
+        raise ArgumentError("invalid_arguments", str(error)) from error
+
+
+def replayable(written: Any) -> str:
+    """Arguments as JSON text of an object, for the history; `{}` for what is no whole object."""
+    value: Any = written
+    for _ in range(_MAX_ENCODINGS):
+        if not isinstance(value, str):
+            break
+        try:
+            value = _read_whole(value.strip()) if value.strip() else {}
+        except ArgumentError:
+            value = {}
+    return json.dumps(value if isinstance(value, Mapping) else {}, ensure_ascii=False)
+
+
+def example_arguments(tool: Tool) -> dict[str, Any]:
+    """Right arguments to show: the schema's own examples, or a value of the right type for each required one."""
+    required = tool.parameters.get("required", tuple(_properties(tool)))
+    return {name: _example(schema) for name, schema in _properties(tool).items() if name in required}
+
+
+def _example(schema: Mapping[str, Any]) -> Any:
+    for key in ("examples", "enum"):
+        if schema.get(key):
+            return schema[key][0]
+    kind = schema.get("type")
+    values: dict[str, Any] = {"integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
+    return values.get(kind, "…") if isinstance(kind, str) else "…"
+
+
+def _properties(tool: Tool) -> Mapping[str, Mapping[str, Any]]:
+    return tool.parameters.get("properties") or {}
+
+
+def _only_parameter(tool: Tool) -> str | None:
+    names = list(_properties(tool))
+    required = [name for name in tool.parameters.get("required") or () if name in names]
+    if len(names) == 1:
+        return names[0]
+    return required[0] if len(required) == 1 else None
+
+
+def _only_parameter_type(tool: Tool) -> str | None:
+    name = _only_parameter(tool)
+    return _properties(tool)[name].get("type") if name else None
+
+
+def _single(tool: Tool, value: Any) -> dict[str, Any]:
+    if isinstance(value, str) and (pairs := _key_values(tool, value)):
+        return pairs
+    name = _only_parameter(tool)
+    if name is None:
+        raise ArgumentError("invalid_arguments", f"{tool.name}: the input must be a JSON object with {usage(tool)}")
+    return {name: value}
+
+
+def _unwrapped(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+    names = list(_properties(tool))
+    if len(given) == 1:
+        (key, value), only = next(iter(given.items())), _only_parameter(tool)
+        if key not in names and key in _WRAPPERS and isinstance(value, Mapping):
+            return _unwrapped(tool, cast(Mapping[str, Any], value))
+        if key not in names and key in _GENERIC and only:
+            return {only: value}
+    folded = {_fold_key(name): name for name in names}
+    fitted: dict[str, Any] = {}
+    for key, value in given.items():
+        name = key if key in names else folded.get(_fold_key(key), key)
+        if name in fitted:
+            raise ArgumentError("duplicate_key", f"{tool.name}: the parameter {name!r} is given twice")
+        fitted[name] = value
+    return fitted
+
+
+def _fold_key(key: str) -> str:
+    return fold(key).replace("_", "")
+
+
+def _key_values(tool: Tool, text: str) -> dict[str, Any] | None:
+    """`title="a", limit=3` for parameters of the tool; None when the text is something else."""
+    found: dict[str, Any] = {}
+    at = 0
+    while match := _KEY_VALUE.match(text, at):
+        name = match.group(1)
+        if name not in _properties(tool) or name in found:
+            return None
+        try:
+            found[name], at = read_value(text, match.end())
+        except JsonError:
+            comma = re.compile(r"[,，]\s*(?=[\w-]+\s*=)|$").search(text, match.end())
+            at = comma.start() if comma else len(text)
+            found[name] = text[match.end() : at].strip()
+        at += len(text[at:]) - len(text[at:].lstrip(" \t\n,，"))
+    return found if found and at >= len(text) else None
+
+
+def _looks_encoded(tool: Tool, text: str) -> bool:
+    if text[0] in "{｛":
+        return True
+    if text[0] in "[［":
+        return _only_parameter_type(tool) != "string"
+    return text[0] == '"' and _read_quoted(text) is not None
+
+
+def _embedded_object(tool: Tool, text: str) -> dict[str, Any] | None:
+    """Arguments in an object that prose stands before, when every key of it is a parameter."""
+    at = text.find("{")
+    if at < 0:
+        return None
+    try:
+        value, _ = read_value(text, at)
+    except JsonError as problem:
+        if _only_parameter(tool) is None:
+            raise _problem(problem) from problem
+        return None
+    if isinstance(value, dict) and value and all(key in _properties(tool) for key in cast(dict[str, Any], value)):
+        return from_value(tool, value)
+    return None
+
+
+def _without_fence(text: str) -> str:
+    """The input without the code fence or backticks around it; a fence that is never closed is cut off."""
+    text = _LANGUAGE_WORD.sub("", text.strip(), count=1) if _LANGUAGE_WORD.match(text.strip()) else text.strip()
+    fenced = _FENCED.match(text)
+    if not fenced:
+        if len(text) > 1 and text[0] == text[-1] == "`":
+            return text.strip("`").strip()
+        return without_open_fence(text)
+    inside = fenced.group(1)
+    if inside.lstrip()[:1] in ("{", "["):
+        return inside.strip()
+    closing = _CLOSING_FENCE.search(inside)
+    if closing is None:
+        raise ArgumentError("truncated_or_empty", "the code fence around the input is not closed")
+    return inside[: closing.start()].strip("\n")
+
+
+def _read_object(text: str, following: str) -> Any:
+    try:
+        return read_value(text)[0]
+    except JsonError as problem:
+        if problem.kind != "truncated" or not following.startswith(text):
+            raise _problem(problem) from problem
+        return _read(following)
+
+
+def _read(text: str) -> Any:
+    try:
+        return read_value(text)[0]
+    except JsonError as problem:
+        raise _problem(problem) from problem
+
+
+def _read_whole(text: str) -> Any:
+    """The value that the text is, but for stray closing marks behind it."""
+    try:
+        value, end = read_value(text)
+    except JsonError as problem:
+        raise _problem(problem) from problem
+    if not _AFTER_ARGUMENTS.fullmatch(text, end):
+        raise ArgumentError("invalid_arguments", f"there is more behind the arguments: {text[end : end + 40]!r}")
+    return value
+
+
+def _read_quoted(text: str) -> str | None:
+    """The text inside quotes, when they stand around the whole input."""
+    try:
+        value, end = read_value(text)
+    except JsonError:
+        return None
+    rest = without_stop_word("\n" + text[end:].strip()).strip()
+    return value if isinstance(value, str) and not rest else None
+
+
+def _problem(problem: JsonError) -> ArgumentError:
+    reason, what = _JSON_REASONS[problem.kind]
+    return ArgumentError(reason, f"the arguments are {what}: {problem}")

@@ -1,0 +1,106 @@
+"""Reads a call or an answer out of JSON objects, with prose and fences around them or not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from .arguments import from_value
+from .base import Action, FinalAnswer, FormatProblem, Tool
+from .calls import CallReader
+from .lenient_json import JsonError, read_value
+from .names import fold, means_finish, means_nothing
+
+_NAME = ("action", "tool", "tool_name", "行动", "动作", "工具")
+_NAME_WITH_INPUT = ("name", "function", "function_name", "名称")
+_INPUT = (
+    *("action_input", "arguments", "args", "parameters", "params", "tool_input", "action_arguments", "input"),
+    *("行动输入", "动作输入", "参数", "输入"),
+)
+_ANSWER = ("final_answer", "answer", "最终答案", "答案")
+_THOUGHT = ("thought", "thoughts", "thinking", "reasoning", "思考", "想法")
+_OPENING = re.compile(r"[{｛]")
+_LIKE_AN_OBJECT = re.compile(r"[{｛]\s*(?:[\"'“‘]|[\w-]+\s*[:：]|[}｝]|$)")
+_MAX_WRAPPING = 3
+
+Fields = Mapping[str, Any]
+
+
+def read_json(text: str, reader: CallReader, cut: bool) -> Action | FinalAnswer | FormatProblem:
+    """What the first object says that is a call or an answer. A closed object is whole, cut off or not."""
+    at = 0
+    while opening := _OPENING.search(text, at):
+        at = opening.start()
+        try:
+            value, end = read_value(text, at)
+        except JsonError as problem:
+            if problem.kind == "duplicate_key" or _LIKE_AN_OBJECT.match(text, at):
+                return reader.broken_json(problem)
+            at += 1
+            continue
+        meaning = meaning_of(value, reader, text[:at].strip("`\n \t") if at else "")
+        if meaning is not None:
+            return meaning
+        at = end
+    return reader.problem("no_action")
+
+
+def meaning_of(
+    value: Any, reader: CallReader, thought: str = "", depth: int = 0
+) -> Action | FinalAnswer | FormatProblem | None:
+    """What an object says, the keys of common agents and APIs understood; None when it says nothing."""
+    if isinstance(value, list) and value:
+        return meaning_of(cast(list[Any], value)[0], reader, thought, depth + 1)
+    if not isinstance(value, Mapping) or depth > _MAX_WRAPPING:
+        return None
+    fields = {fold(key): item for key, item in cast(Fields, value).items()}
+    thought = str(_first(fields, _THOUGHT) or "").strip() or _prose(thought)
+    given, has_input = _first(fields, _INPUT), any(key in fields for key in _INPUT)
+    name = _first(fields, _NAME)
+    if name is None and (has_input or isinstance(_first(fields, _NAME_WITH_INPUT), Mapping)):
+        name = _first(fields, _NAME_WITH_INPUT)
+    answer = _first(fields, _ANSWER)
+    if isinstance(name, Mapping | list):
+        return meaning_of(cast(Any, name), reader, thought, depth + 1)
+    if isinstance(name, str) and means_nothing(name):
+        name = None
+    if name is not None and answer not in (None, ""):
+        return reader.problem("several_intents")
+    if name is not None:
+        if means_finish(str(name), reader.tools):
+            return answer_of(given, reader, thought)
+        rest = {key: item for key, item in cast(Fields, value).items() if fold(key) not in (*_NAME, *_THOUGHT)}
+        return reader.action(str(name), lambda tool: _arguments(tool, given, has_input, rest), thought)
+    if any(key in fields for key in _ANSWER):
+        return answer_of(answer, reader, thought)
+    wrapped: list[Any] = [item for item in fields.values() if isinstance(item, Mapping | list)]
+    meanings = (meaning_of(item, reader, thought, depth + 1) for item in wrapped)
+    return next((meaning for meaning in meanings if meaning is not None), None)
+
+
+def answer_of(value: Any, reader: CallReader, thought: str) -> FinalAnswer | FormatProblem:
+    """The answer as text; an object with one text in it (`{"answer": "42"}`) is that text."""
+    if isinstance(value, Mapping) and len(cast(Fields, value)) == 1:
+        (value,) = cast(Fields, value).values()
+    if value is None or value == "":
+        return reader.problem("truncated_or_empty")
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return FinalAnswer(text.strip(), thought) if text.strip() else reader.problem("truncated_or_empty")
+
+
+def _arguments(tool: Tool, given: Any, has_input: bool, rest: dict[str, Any]) -> dict[str, Any]:
+    """The input, or the parameters written beside the name."""
+    parameters: Fields = tool.parameters.get("properties") or {}
+    if has_input and not any(fold(key) in _INPUT and key in parameters for key in rest):
+        return from_value(tool, given)
+    return from_value(tool, {key: item for key, item in rest.items() if key in parameters or not has_input})
+
+
+def _first(fields: Fields, keys: tuple[str, ...]) -> Any:
+    return next((fields[key] for key in keys if fields.get(key) is not None), None)
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"`{3,}\w*\s*$", "", text).strip()

@@ -1,0 +1,233 @@
+"""Reads JSON as models write it: Python literals, curly quotes, raw line ends, stray commas.
+
+What it never does is complete a value: text that ends before its value does is a `truncated` problem, and
+a key given twice is a `duplicate_key` problem, since either may hide a call nobody meant.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Literal, NoReturn, cast
+
+from ...memory.messages import clean
+
+_MAX_DEPTH = 64
+_MAX_DIGITS = 300
+_CLOSING_QUOTES = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'", "「": "」", "＂": "＂"}
+_QUOTES = "".join(_CLOSING_QUOTES)
+_SPACE = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_BARE_KEY = re.compile(r"[\w$][\w$.-]*")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$")
+_BARE_VALUE = re.compile(r"[^,，{}｛｝\[\]］\"“”\n]+")
+_NEXT_KEY = re.compile(rf"\s*(?:[{_QUOTES}][^\n{_QUOTES}]*[{_QUOTES}]|[\w$][\w$.-]*)\s*[:：]")
+_CONSTANTS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", "\n": ""}
+_HEX_ESCAPE = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})")
+
+
+JsonErrorKind = Literal["invalid", "truncated", "duplicate_key"]
+
+
+class JsonError(ValueError):
+    """A text that is no value. `kind` is `invalid`, `truncated` (it ended too early) or `duplicate_key`."""
+
+    def __init__(self, kind: JsonErrorKind, message: str) -> None:
+        super().__init__(message)
+        self.kind: JsonErrorKind = kind
+
+
+def read_value(text: str, start: int = 0) -> tuple[Any, int]:
+    """The value that begins at `start` (blanks skipped) and the index after its end.
+
+    Raises:
+        JsonError: there is no whole value.
+    """
+    start = _SPACE_START.match(text, start).end()  # type: ignore[union-attr]
+    try:
+        value, end = _STRICT.raw_decode(text, start)
+    except JsonError:
+        raise
+    except (ValueError, RecursionError):
+        reader = _Reader(text, start)
+        value, end = reader.value(0, closers=""), reader.at
+    return _without_surrogates(value), end
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise JsonError("duplicate_key", f"the key {twice[:60]!r} is given twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise JsonError("invalid", f"{text[:20]} is no number that JSON can hold")
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise JsonError("invalid", f"a number of {len(text)} digits")
+    return int(text)
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise JsonError("invalid", f"{text} is no JSON value")
+
+
+_SPACE_START = re.compile(r"\s*")
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=_finite,
+    parse_int=_integer,
+    parse_constant=_no_constant,
+    strict=False,
+)
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        items = cast(dict[str, Any], value).items()
+        return {clean(key): _without_surrogates(item) for key, item in items}
+    return value
+
+
+class _Reader:
+    """A descent over the text for what the strict decoder refuses; `at` is the next character."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text = text
+        self.at = at
+
+    def value(self, depth: int, closers: str) -> Any:
+        if depth > _MAX_DEPTH:
+            raise JsonError("invalid", f"values are nested more than {_MAX_DEPTH} deep")
+        char = self._peek()
+        if char in "{｛":
+            return self._object(depth)
+        if char in "[［":
+            return self._array(depth)
+        if char in _CLOSING_QUOTES:
+            return self._string(closers)
+        return self._bare()
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        pairs: list[tuple[str, Any]] = []
+        while self._peek() not in "}｝":
+            key = self._key()
+            if self._peek() not in ":：":
+                self._fail(f"a colon is missing after the key {key[:60]!r}")
+            self.at += 1
+            pairs.append((key, self.value(depth + 1, closers=",，}｝")))
+            self._comma("}｝")
+        self.at += 1
+        return _unique(pairs)
+
+    def _array(self, depth: int) -> list[Any]:
+        self.at += 1
+        items: list[Any] = []
+        while self._peek() not in "]］":
+            items.append(self.value(depth + 1, closers=",，]］"))
+            self._comma("]］")
+        self.at += 1
+        return items
+
+    def _comma(self, closing: str) -> None:
+        if self._peek() in ",，":
+            self.at += 1
+        elif self._peek() not in closing and not (closing[0] == "}" and _NEXT_KEY.match(self.text, self.at)):
+            self._fail(f"expected a comma or {closing[0]}")
+
+    def _key(self) -> str:
+        if self._peek() in _CLOSING_QUOTES:
+            return self._string(":：")
+        bare = _BARE_KEY.match(self.text, self.at)
+        if not bare:
+            self._fail("expected a key")
+        self.at = bare.end()
+        return bare.group()
+
+    def _string(self, closers: str) -> str:
+        quote = self.text[self.at]
+        if self.text.startswith(quote * 3, self.at) and quote in "\"'":
+            end = self.text.find(quote * 3, self.at + 3)
+            if end < 0:
+                raise JsonError("truncated", "a text is not closed")
+            inner, self.at = self.text[self.at + 3 : end], end + 3
+            return inner
+        self.at += 1
+        parts: list[str] = []
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char == "\\":
+                parts.append(self._escape())
+            elif char in _CLOSING_QUOTES[quote] and self._closes(self.at + 1, closers):
+                self.at += 1
+                return "".join(parts)
+            else:
+                parts.append(char)
+                self.at += 1
+        raise JsonError("truncated", "a text is not closed")
+
+    def _closes(self, after: int, closers: str) -> bool:
+        """Whether a quote before `after` ends its text: models forget to escape the quotes inside."""
+        at = _SPACE_START.match(self.text, after).end()  # type: ignore[union-attr]
+        if not closers or at >= len(self.text):
+            return True
+        following = self.text[at]
+        if following in ",，" and "}" in closers:
+            rest = _SPACE_START.match(self.text, at + 1).end()  # type: ignore[union-attr]
+            return rest >= len(self.text) or self.text[rest] in "}｝" or bool(_NEXT_KEY.match(self.text, rest))
+        if following in closers:
+            return True
+        return "}" in closers and following in _CLOSING_QUOTES and bool(_NEXT_KEY.match(self.text, at))
+
+    def _escape(self) -> str:
+        if self.at + 1 >= len(self.text):
+            raise JsonError("truncated", "a text is not closed")
+        code = _HEX_ESCAPE.match(self.text, self.at + 1)
+        if code:
+            self.at = code.end()
+            return chr(int(code.group(1) or code.group(2), 16))
+        char = self.text[self.at + 1]
+        self.at += 2
+        if char in _CLOSING_QUOTES:
+            return char
+        return _ESCAPES.get(char, "\\" + char)  # a path or a regular expression, written without care
+
+    def _bare(self) -> Any:
+        match = _BARE_VALUE.match(self.text, self.at)
+        if not match:
+            self._fail("expected a value")
+        if match.end() == len(self.text):
+            raise JsonError("truncated", "the text ends inside a value")
+        self.at = match.end()
+        word = match.group().strip()
+        if word in _CONSTANTS:
+            return _CONSTANTS[word]
+        if _NUMBER.match(word):
+            return _finite(word) if any(c in word for c in ".eE") else _integer(word)
+        if word.lstrip("+-") in ("NaN", "Infinity", "nan", "inf"):
+            _no_constant(word)
+        return word
+
+    def _peek(self) -> str:
+        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        if self.at >= len(self.text):
+            raise JsonError("truncated", "the text ends before the value does")
+        return self.text[self.at]
+
+    def _fail(self, what: str) -> NoReturn:
+        near = self.text[self.at : self.at + 20]
+        raise JsonError("invalid", f"{what} at {near!r}")
