@@ -1,0 +1,350 @@
+"""One amount: a number with its scale and unit, and ranges of two amounts that share them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import NamedTuple
+
+from .context import Left
+from .fact import Kind
+from .notation import VULGAR, Number, read_number
+from .numerals_en import DOZENS, SCALES, read_words
+from .numerals_zh import NUMERALS, read_numeral
+from .unit_reader import read_unit
+from .units import Unit, tables
+
+_SCALE_LETTERS = {"k": 3, "K": 3, "M": 6, "m": 6, "G": 9, "B": 9, "b": 9, "T": 12, "t": 12}
+_SCALE_WORD = re.compile(r"[ -]?([A-Za-z]+)")
+_SCALE_TAIL = re.compile(r"[A-Za-z0-9_]")
+_ZH_SCALE = re.compile(
+    r"\s{0,2}[万亿千百十兆](?!克|米|卡|瓦|字|赫|伏|帕|焦|比|牛|升|斤|兆|分)|\s?分\s?之|\s?多\s?[万亿]|\s?余\s?[万亿]|\s*又\s*[\d一二三四五六七八九十]"
+)
+_PLUS_MINUS = re.compile(r"\s?(?:±|\+/-|\+-)\s?(?=[\d.])")
+_TO = re.compile(
+    r"\s?(?:-|–|~)\s?(?=[-+$€£¥.]?\s?[\d.])|\s?(?:to|through|and|till|until)\s(?=[-$€£¥]?\s?[\w.])|\s?(?:至|到)\s?(?=[-\d零一二三四五六七八九十百千两])|-\s(?:to|and|or)\s(?=\d)|\s?和(?=[\d一二三四五六七八九十])",
+    re.IGNORECASE,
+)
+_ENGLISH_UNITS = frozenset(
+    {
+        "in",
+        "as",
+        "am",
+        "pm",
+        "at",
+        "bar",
+        "mole",
+        "mu",
+        "fold",
+        "score",
+        "turn",
+        "st",
+        "dr",
+        "min",
+        "gross",
+        "a",
+        "time",
+        "times",
+        "var",
+        "pa",
+        "c",
+        "won",
+        "even",
+        "try",
+        "real",
+        "all",
+        "sat",
+        "top",
+        "sen",
+        "sol",
+        "rand",
+        "lev",
+        "lei",
+        "ron",
+        "cup",
+        "php",
+        "mad",
+    }
+)
+_AFTER_INCH = re.compile(r"\s?(?:$|[.,;:)\]x×/\n]|thick|wide|long|tall|high|deep|in diameter|by\b|-)")
+_OLD = re.compile(r"[ -](?:old|of age)\b|大(?=[的了小，。,. ]|$)")
+_ZH_HALF = re.compile(r"半(?![年月天日小夜个径圆导])")
+_ZH_TENTHS = re.compile(r"\s*(成|折)(?!为|立|本|就|果|功|绩|员|长|分|叠|扣|腾|磨)")
+_RATE_UNIT = re.compile(r"\s*个?\s*百\s*分\s*[点點]")
+_COUNTER_SKIP = re.compile(r"[个枚](?=[一-鿿])")
+_DOT_CURRENCIES = frozenset(
+    "EUR VND BRL IDR CZK PLN HUF DKK NOK SEK TRY RUB RON BGN UAH CLP COP ARS kr ISK RSD".split()
+)
+
+
+class Amount(NamedTuple):
+    """A number with what belongs to it. `bare` says that neither scale, unit nor sign came with it."""
+
+    value: Decimal
+    end: int
+    unit: str | None
+    kind: Kind
+    form: str
+    scaled: bool = False
+    vague: bool = False
+    low: Decimal | None = None
+    high: Decimal | None = None
+    uncertainty: Decimal | None = None
+
+
+def _scale(text: str, number: Decimal, end: int, money: bool) -> tuple[Decimal, int, bool]:
+    """Scale letters and words after a number: 10k, $5m, 3.4M, 2 million, 13 lakh."""
+    char = text[end : end + 1]
+    if char in _SCALE_LETTERS and not _SCALE_TAIL.match(text, end + 1):
+        following = text[end + 1 : end + 2]
+        if (
+            char in "kKMGBT"
+            and (char != "T" or money)
+            and following != "/"
+            and (char != "B" or money or text[end + 1 : end + 3] != " (")
+        ):
+            if char != "B" or money:
+                return number * 10 ** _SCALE_LETTERS[char], end + 1, True
+        elif money and char in "mb":
+            return number * 10 ** _SCALE_LETTERS[char], end + 1, True
+    match = _SCALE_WORD.match(text, end)
+    if match is None:
+        return number, end, False
+    word = match[1].lower()
+    if word in SCALES:
+        if word == "mil" and text[match.end() : match.end() + 1] not in " ":
+            return number, end, False
+        words = read_words(text, match.start(1), number)
+        if words:
+            return words.value, words.end, True
+    if word in DOZENS:
+        return number * 12, match.end(), True
+    if char == " " and match[1] in ("k", "G", "M", "B") and not _SCALE_TAIL.match(text, match.end()):
+        if match[1] in "kG" or money or (match[1] == "M" and number > 20):
+            return number * 10 ** _SCALE_LETTERS[match[1]], match.end(), True
+    return number, end, False
+
+
+def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | None:
+    """The unit that follows a number directly, after one space, a hyphen, or in brackets."""
+    char = text[end : end + 1]
+    if not char:
+        return None
+    glued = True
+    pos = end
+    if char == " ":
+        pos, glued = end + (2 if text[end + 1 : end + 2] == " " and text[end + 2 : end + 3] > "⺀" else 1), False
+    elif char == "-" and text[end + 1 : end + 2].isalpha():
+        pos = end + 1
+    head = text[pos : pos + 1]
+    if not head or head in "0123456789,.;:)]}>|\n\t=+*\"'`{<&!?#@_\\":
+        if head == "'" or head == '"':
+            return _quote_unit(text, pos, glued)
+        return None
+    if head in "([" and (glued or text[pos + 1 : pos + 2].isdigit()):
+        return None
+    if head == "/" and not glued and text[pos + 1 : pos + 2] == " ":
+        return None
+    if head in "个枚":
+        skipped = _COUNTER_SKIP.match(text, pos)
+        unit = read_unit(text, pos) or (read_unit(text, skipped.end()) if skipped else None)
+        return unit
+    unit = read_unit(text, pos)
+    if unit is None:
+        return None
+    word = text[pos : unit.end]
+    lower = word.lower()
+    if (
+        glued
+        and text[unit.end : unit.end + 1].isalnum()
+        and text[unit.end : unit.end + 1].isascii()
+        and word[-1].isascii()
+        and word[-1].isalnum()
+    ):
+        return None
+    if not glued and lower in _ENGLISH_UNITS and not _unit_not_word(text, word, unit.end, decimal):
+        return None
+    if money and unit.kind == "money" and not glued and lower in ("all", "try", "top"):
+        return None
+    return unit
+
+
+def _quote_unit(text: str, pos: int, glued: bool) -> Unit | None:
+    """8" and 6' are inches and feet only where no quotation is closed by the mark."""
+    if not glued or text[pos] == "'":
+        return None
+    before = text.rfind('"', max(0, pos - 80), pos)
+    return (
+        Unit("in", "quantity", pos + 1) if before < 0 and text[pos + 1 : pos + 2] in ("", " ", ",", ".", "\n") else None
+    )
+
+
+def _unit_not_word(text: str, word: str, end: int, decimal: bool) -> bool:
+    """Whether a spelling that is also an English word is meant as a unit here."""
+    lower = word.lower()
+    if lower in ("in", "a", "as", "at", "am", "pm", "all", "try", "top", "even", "real"):
+        if lower in ("am", "pm"):
+            return decimal
+        return bool(_AFTER_INCH.match(text, end)) if lower == "in" else word.isupper()
+    return True
+
+
+def read_amount(text: str, pos: int, left: Left, *, with_unit: bool = True) -> Amount | None:
+    """The amount whose digits begin at `pos`; `left` tells the currency that stands before it."""
+    currency = left.currency
+    number = read_number(text, pos, dot_groups=currency in _DOT_CURRENCIES)
+    if number is None:
+        return None
+    value, end, form = number
+    vague, chinese_unit = False, None
+    if form in ("integer", "decimal") and _ZH_SCALE.match(text, end):
+        numeral = read_numeral(text, pos)
+        if numeral and numeral.end > end and text[pos].isdigit():
+            value, end, vague, chinese_unit = numeral.value, numeral.end, numeral.vague, numeral.unit
+            form = "numeral"
+    return finish_amount(text, Number(value, end, form), left, vague=vague, unit=chinese_unit, with_unit=with_unit)
+
+
+def finish_amount(
+    text: str, number: Number, left: Left, *, vague: bool = False, unit: str | None = None, with_unit: bool = True
+) -> Amount:
+    """Adds scale, currency and unit to a number that was read from digits or words."""
+    value, end, form = number
+    currency, scaled = left.currency, form == "numeral"
+    if left.scale:
+        value, scaled = value * 10**left.scale, True
+    if unit:
+        return Amount(value, end, unit, "percent", form, True, vague)
+    nearby = text[end : end + 2]
+    if nearby[:1] in _SCALE_LETTERS or nearby[:1] in (" ", "-") or nearby[:1].isalpha():
+        value, end, more = _scale(text, value, end, currency is not None)
+        scaled = scaled or more
+    uncertainty: Decimal | None = None
+    plus_minus = _PLUS_MINUS.match(text, end)
+    if plus_minus:
+        second = read_number(text, plus_minus.end())
+        if second:
+            uncertainty, end = second.value, second.end
+    if not with_unit:
+        return Amount(
+            value, end, currency, "money" if currency else "quantity", form, scaled, vague, None, None, uncertainty
+        )
+    kind: Kind = "money" if currency else "quantity"
+    symbol = currency
+    special = (
+        _special_unit(text, value, end, form)
+        if text[end : end + 1] > "⺀" or text[end : end + 2].strip() > "⺀"
+        else None
+    )
+    if special:
+        value, symbol, kind, end = special
+    else:
+        found = unit_after(text, end, decimal=form != "integer", money=currency is not None)
+        if found is not None and (currency is None or found.kind == "money"):
+            if currency is None or found.symbol not in ("$",):
+                symbol, kind, end = _with_money(currency, found)
+                value, end, symbol = _after_unit(text, value, end, symbol)
+        elif found is None and currency is not None and text[end : end + 1] in "/ ":
+            per = read_unit(text, end) if text[end : end + 1] == "/" else _per(text, end)
+            if per is not None:
+                symbol, end = f"{currency}{per.symbol}", per.end
+        elif found is None and currency is None and text[end : end + 1] == "[" and text[end + 1 : end + 2].isalpha():
+            found = read_unit(text, end)
+    if kind == "duration" or symbol in ("month", "year"):
+        old = _OLD.match(text, end)
+        end = old.end() if old else end
+    return Amount(value, end, symbol, kind, form, scaled, vague, None, None, uncertainty)
+
+
+def _per(text: str, end: int) -> Unit | None:
+    """ " per kg", " a week" after an amount of money."""
+    match = re.compile(r" (?:per|an?|each) (?=[A-Za-z])").match(text, end)
+    unit = read_unit(text, match.end()) if match else None
+    return Unit("/" + unit.symbol, "money", unit.end) if unit and unit.kind != "money" else None
+
+
+def _with_money(currency: str | None, found: Unit) -> tuple[str, Kind, int]:
+    """Sign and name together, "$5 USD" or "¥5元": the one that says more wins."""
+    if currency is None or currency in ("$", "¥", "£", "kr"):
+        return found.symbol, found.kind, found.end
+    return currency, "money", found.end
+
+
+def _after_unit(text: str, value: Decimal, end: int, symbol: str) -> tuple[Decimal, int, str]:
+    """75 USD million, 30 MUSD, 三斤半, 8亿元人民币."""
+    if len(symbol) == 4 and symbol[0] in "Mk" and symbol[1:] in tables().codes:
+        value, symbol = value * (10**6 if symbol[0] == "M" else 1000), symbol[1:]
+    match = _SCALE_WORD.match(text, end)
+    if match and SCALES.get(match[1].lower(), 0) >= 3 and symbol in tables().codes:
+        value, end = value * 10 ** SCALES[match[1].lower()], match.end()
+    half = _ZH_HALF.match(text, end)
+    if half and end > 0 and text[end - 1] > "⺀" and symbol not in ("°",):
+        value, end = value + Decimal("0.5"), half.end()
+    return value, end, symbol
+
+
+def _special_unit(text: str, value: Decimal, end: int, form: str) -> tuple[Decimal, str, Kind, int] | None:
+    """成, 折 and 百分点: tenths, discounts and percentage points."""
+    points = _RATE_UNIT.match(text, end)
+    if points:
+        return value, "pp", "percent", points.end()
+    tenths = _ZH_TENTHS.match(text, end)
+    if tenths and (form != "numeral" or True):
+        if tenths[1] == "折" and value >= 10:
+            return value, "%", "percent", tenths.end()
+        return value * 10, "%", "percent", tenths.end()
+    if text[end : end + 2] == "个半":
+        unit = read_unit(text, end + 2)
+        if unit and unit.kind == "duration":
+            return value + Decimal("0.5"), unit.symbol, "duration", unit.end
+    if text[end : end + 1] == "打" and text[end + 1 : end + 2] not in "电字的开破算":
+        return value * 12, "个", "quantity", end + 1
+    return None
+
+
+def second_of_range(text: str, first: Amount, left: Left) -> tuple[Amount, bool] | None:
+    """The other end of a range that begins with `first`: (amount, the two make one range).
+
+    "3-4 litres", "44 mg to 50 mg", "$350 per kg to $680 per kg" are ranges; "45 and 50 mg" are two amounts
+    that share a unit, unless "between" stands before them.
+    """
+    link = _TO.match(text, first.end)
+    if link is None:
+        return None
+    word = link[0].strip().lower()
+    pos = link.end()
+    inner = Left(pos)
+    while text[pos : pos + 1] in "$€£¥" and pos < len(text):
+        inner = inner._replace(currency=text[pos])
+        pos += 1
+    if text[pos : pos + 1] == " ":
+        pos += 1
+    negative = text[pos : pos + 1] == "-"
+    pos += negative
+    second = _amount_any(text, pos, inner._replace(currency=inner.currency or left.currency))
+    if second is None:
+        return None
+    if negative:
+        second = second._replace(value=-second.value)
+    return second, word not in ("and", "和", "- and", "- or")
+
+
+def _amount_any(text: str, pos: int, left: Left) -> Amount | None:
+    char = text[pos : pos + 1]
+    if not char:
+        return None
+    if char.isdigit() or (char == "." and text[pos + 1 : pos + 2].isdigit()) or char in VULGAR:
+        return read_amount(text, pos, left)
+    if char in NUMERALS or char == "负":
+        numeral = read_numeral(text, pos)
+        return (
+            finish_amount(
+                text, Number(numeral.value, numeral.end, "numeral"), left, vague=numeral.vague, unit=numeral.unit
+            )
+            if numeral
+            else None
+        )
+    words = read_words(text, pos)
+    if words is None:
+        return None
+    return finish_amount(text, Number(words.value, words.end, "fraction" if words.fraction else "words"), left)

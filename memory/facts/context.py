@@ -1,0 +1,215 @@
+"""What stands before a number: sign, currency, "about", "at least", or words that make it a name, not an amount."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from .fact import Bound
+from .units import tables
+
+_SIGNS = "$€£¥₹₽₺₴₩₦₱₫฿₪₡₲₵₸₼₾₮₭៛৳₿Ƀ₤֏"
+_CURRENCY = re.compile(
+    rf"((?:[A-Za-z]{{1,4}}\.?\s?)?[{_SIGNS}]|(?<![A-Za-z])[A-Za-z]{{2,4}}\$?|(?<!\w)[^\W\d_]{{1,5}}\.?|[^\x00-\x7f\s]{{1,8}}):?\s{{0,2}}$"
+)
+_WORD = re.compile(r"(\S+)\s{1,3}$")
+_APPROX = frozenset(
+    "about around approximately approx approx. roughly nearly almost circa ca ca. c. some ~ ≈ ~= estimated averaged "
+    "averaging near close-to".split()
+)
+_BOUNDS: dict[str, Bound] = {
+    "over": ">", "above": ">", "exceeds": ">", "exceed": ">", "exceeding": ">", "exceeded": ">", "surpass": ">",
+    "surpassed": ">", "under": "<", "below": "<", "minimum": ">=", "maximum": "<=", "upto": "<=", "max": "<=",
+    "min": ">=", ">": ">", "<": "<", ">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=", "equals": "=", "beyond": ">",
+}  # fmt: skip
+_TWO_WORD_BOUNDS: dict[tuple[str, str], Bound] = {
+    ("at", "least"): ">=", ("at", "most"): "<=", ("up", "to"): "<=", ("no", "more"): "<=", ("equal", "to"): "=",
+}  # fmt: skip
+_MORE = frozenset("more greater larger higher bigger longer older later".split())
+_LESS = frozenset("less fewer smaller lower shorter younger earlier".split())
+_OR_EQUAL: dict[Bound, Bound] = {">": ">=", "<": "<="}
+_NOT: dict[Bound, Bound] = {">": "<=", "<": ">="}
+
+NAMING = frozenset(
+    "chapter section sec sec. figure fig fig. table page pages p. pp. line lines step item exercise exercises no no. nr "
+    "nr. nrs. nos. # question room suite apt apartment flight gate route highway hwy exit week issue ticket bug pr "
+    "article appendix part volume vol vol. chap. platform terminal season episode version ver release python java "
+    "level grade stage phase option rule id ids code error http status port pid uid gid zip postcode account card "
+    "serial visa discover mastercard amex order reservation invoice boeing airbus interstate bus train level "
+    "windows model series type class build revision rev commit channel unit-id sku isbn doi pmid".split()
+)
+_NAMING_IS = re.compile(
+    r"(?:account|card|phone|serial|order|id|ticket|invoice|room|flight|ssn|passport|zip|tracking|reference|number|编号|单号|账号|卡号|编码|序列号|编码是|传真是|号码是)"
+    r"(?:\s?(?:number|no\.?|code|#))?\s?(?:is|:|=|#|是|为)?:?\s{0,2}#?$",
+    re.IGNORECASE,
+)
+_ZH_APPROX = ("大约", "约", "近", "大概", "差不多", "将近", "接近", "上下", "~")
+_ZH_BOUNDS: tuple[tuple[str, Bound], ...] = (
+    ("不超过", "<="), ("不大于", "<="), ("不多于", "<="), ("小于等于", "<="), ("至多", "<="), ("最多", "<="), ("最多为", "<="),
+    ("不少于", ">="), ("不小于", ">="), ("不低于", ">="), ("大于等于", ">="), ("至少", ">="), ("最少", ">="), ("至少有", ">="),
+    ("至少是", ">="), ("超过", ">"), ("大于", ">"), ("高于", ">"), ("多于", ">"), ("突破", ">"), ("超", ">"), ("过", ">"),
+    ("小于", "<"), ("低于", "<"), ("少于", "<"), ("不到", "<"), ("不足", "<"), ("等于", "="), ("逾", ">"),
+)  # fmt: skip
+
+
+class Left(NamedTuple):
+    """What was found before a number; `start` is where the reading begins once sign and currency are in it."""
+
+    start: int
+    negative: bool = False
+    currency: str | None = None
+    scale: int = 0
+    approx: bool = False
+    bound: Bound | None = None
+    naming: bool = False
+    accounting: bool = False
+
+
+@cache
+def _currency_symbols() -> dict[str, str]:
+    known = tables()
+    symbols = {code: code for code in known.codes} | known.currency_signs
+    for code in known.codes:
+        symbols.setdefault(code.lower(), code)
+        symbols.setdefault(code.capitalize(), code)
+        symbols.setdefault(code + "$", code)
+        symbols.setdefault(code.lower() + "$", code)
+    return symbols
+
+
+def _currency_before(text: str, pos: int, floor: int) -> tuple[int, str, int] | None:
+    """(start, symbol, power of ten) of a currency sign or code directly before `pos`."""
+    match = _CURRENCY.search(text, max(floor, pos - 12), pos)
+    if match is None:
+        return None
+    sign = match[1]
+    symbols = _currency_symbols()
+    compact = sign.replace(" ", "")
+    for candidate in (sign, compact, compact.upper() if compact.endswith("$") else compact):
+        if candidate in symbols:
+            if candidate.isalpha() and candidate.islower() and len(candidate) < 4 and candidate.isascii():
+                break
+            return match.start(1), symbols[candidate], 0
+    if len(sign) == 4 and sign[0] in "MKk" and sign[1:] in symbols and sign.isupper():
+        return match.start(1), symbols[sign[1:]], 6 if sign[0] == "M" else 3
+    if sign[-1] in _SIGNS:
+        return match.end(1) - 1, symbols.get(sign[-1], sign[-1]), 0
+    return None
+
+
+def _word_before(text: str, pos: int, floor: int) -> tuple[str, int]:
+    match = _WORD.search(text, max(floor, pos - 28), pos)
+    return (match[1].lower().lstrip("(\"'[|"), match.start(1)) if match else ("", pos)
+
+
+def _is_minus(text: str, pos: int, floor: int) -> bool:
+    """Whether the dash at `pos` is a sign: nothing, a space or an opening mark stands before it."""
+    if pos <= floor:
+        return True
+    before = text[pos - 1]
+    return before in " \t\n(=[,:<>|\"'*/+≈~;{" + _SIGNS or before > "⺀"
+
+
+def look_left(text: str, pos: int, floor: int = 0) -> Left:
+    """Reads what stands before the number at `pos`, at most some 30 characters back and not past `floor`."""
+    start, negative, currency, scale, accounting = pos, False, None, 0, False
+    before = text[pos - 1] if pos > floor else ""
+    if before in ("\n", "\t", "", "=", "[", ",", "|", "{", '"'):
+        return Left(pos)
+    if before == "-" and _is_minus(text, pos - 1, floor):
+        start, negative = pos - 1, True
+    elif before == "." and text[pos - 2 : pos - 1] in _SIGNS:
+        start = pos - 1
+    ahead = text[start - 1] if start > floor else ""
+    if ahead and (not ahead.isascii() or ahead.isalpha() or ahead in "$ :.\"'"):
+        found = _currency_before(text, start, floor)
+        if found:
+            start, currency, scale = found
+            if start > floor and text[start - 1] in "-–" and _is_minus(text, start - 1, floor):
+                start, negative = start - 1, True
+            accounting = text[start - 1 : start] == "("
+    ahead = text[start - 1] if start > floor else ""
+    if not ahead or ahead in "\n\t=[,|{\"'":
+        return Left(start, negative, currency, scale, accounting=accounting)
+    if ahead > "⺀":
+        return _chinese_left(text, start, floor, Left(start, negative, currency, scale))
+    if ahead in "~≈><≥≤":
+        return _symbol_left(text, start, floor, Left(start, negative, currency, scale))
+    if ahead == " ":
+        return _words_left(text, start, floor, Left(start, negative, currency, scale))
+    naming = ahead in "#_/\\@&" and currency is None
+    return Left(start, negative, currency, scale, naming=naming, accounting=accounting)
+
+
+def _symbol_left(text: str, pos: int, floor: int, left: Left) -> Left:
+    two = text[max(floor, pos - 2) : pos]
+    if two[-1] in "~≈":
+        return left._replace(approx=True)
+    return left._replace(bound=_BOUNDS.get(two) or _BOUNDS.get(two[-1]))
+
+
+def _chinese_left(text: str, pos: int, floor: int, left: Left) -> Left:
+    words = text[max(floor, pos - 5) : pos]
+    if words.endswith("第"):
+        return left._replace(naming=True)
+    if words.endswith("负"):
+        return left._replace(start=pos - 1, negative=True)
+    if words.endswith(_ZH_APPROX):
+        return left._replace(approx=True)
+    for word, bound in _ZH_BOUNDS:
+        if words.endswith(word):
+            return left._replace(bound=bound)
+    if _NAMING_IS.search(text, max(floor, pos - 14), pos):
+        return left._replace(naming=True)
+    return left
+
+
+def _words_left(text: str, pos: int, floor: int, left: Left) -> Left:
+    word, start = _word_before(text, pos, floor)
+    if not word:
+        return left
+    if word in _BOUNDS and word not in ("max", "min"):
+        return _widen_bound(text, start, floor, left, _BOUNDS[word])
+    if word in _APPROX:
+        return left._replace(approx=True)
+    if word in ("minus", "negative"):
+        return left._replace(start=start, negative=True)
+    if word in ("than", "to", "least", "most", "least,", "equal"):
+        return _two_words(text, word, start, floor, left)
+    if word in NAMING or word.rstrip(".:") in NAMING:
+        return left._replace(naming=left.currency is None)
+    if word in ("is", "#", "are", "was", "number", "number:", "is:", "no.:") and _NAMING_IS.search(
+        text, max(floor, pos - 28), pos
+    ):
+        return left._replace(naming=left.currency is None)
+    if word == "-" and text[max(floor, start - 2) : start].strip().isalpha():
+        return left._replace(start=start, negative=False)
+    if word[-1] > "⺀":
+        return _chinese_left(text, start + len(word), floor, left)
+    return left
+
+
+def _two_words(text: str, word: str, start: int, floor: int, left: Left) -> Left:
+    first, first_start = _word_before(text, start, floor)
+    if word == "than":
+        bound: Bound | None = ">" if first in _MORE else "<" if first in _LESS else None
+        if bound is None:
+            return left
+        negated, _ = _word_before(text, first_start, floor)
+        return left._replace(bound=_NOT[bound] if negated in ("no", "not") else bound)
+    if word == "to" and first == "equal":
+        return _widen_bound(text, first_start, floor, left, "=")
+    bound = _TWO_WORD_BOUNDS.get((first, word))
+    return left._replace(bound=bound) if bound else left
+
+
+def _widen_bound(text: str, start: int, floor: int, left: Left, bound: Bound) -> Left:
+    """ "less than or equal to", "equal to or less than": both words count."""
+    words = text[max(floor, start - 26) : start].lower()
+    if bound == "=" and words.rstrip().endswith("or"):
+        if any(w in words for w in ("greater", "more", "larger", "higher")):
+            return left._replace(bound=">=")
+        if any(w in words for w in ("less", "smaller", "lower", "fewer")):
+            return left._replace(bound="<=")
+    return left._replace(bound=bound)

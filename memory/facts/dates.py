@@ -1,0 +1,87 @@
+"""Dates and clock times, English, Chinese and ISO: kinds of their own, so that no rule takes them for amounts."""
+
+from __future__ import annotations
+
+import re
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?"
+)
+_WEEKDAY = (
+    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs?(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
+    r"(?![a-z])\.?"
+)
+_DAY = r"(?:[012]?\d|3[01])(?:st|nd|rd|th)?(?![\d:])(?!\.\d)"
+_YEAR = r"(?:1[0-9]|20|21)\d\d(?!\d)"
+_FROM = r"\s?(?:-|–|~|to|through|and)\s?"
+
+MONTH_FIRST = re.compile(
+    rf"{_MONTH}(?:"
+    rf"[\s/-]{{1,2}}(?:the\s)?{_DAY}(?:{_FROM}(?:{_MONTH}\s)?{_DAY})?(?:,?\s?(?:in\s)?{_YEAR})?(?:\s?,\s?{_YEAR})?"
+    rf"|,?[\s/-]{{0,2}}{_YEAR}|,\s{_DAY})",
+    re.IGNORECASE,
+)
+DAY_FIRST = re.compile(
+    rf"{_DAY}\s?(?:{_FROM}{_DAY}\s)?(?:\s?of\s|[\s/-]|)\s?{_MONTH}(?:,?[\s/-]{{0,2}}(?:{_YEAR}|'\d\d))?"
+    rf"|{_YEAR}[-/\s]{_MONTH}(?:[-/\s]\d{{1,2}}(?!\d))?",
+    re.IGNORECASE,
+)
+WEEKDAY_FIRST = re.compile(
+    rf"{_WEEKDAY},?[\s-](?:the\s)?(?:\d{{4}}[-/]\d\d?[-/]\d\d?|\d{{1,2}}[-/]\d{{1,2}}(?![\d/-])"
+    rf"|{_MONTH}[\s-]{_DAY}(?:,?\s{_YEAR})?|{_DAY}(?:\s(?:of\s)?{_MONTH}(?:,?\s{_YEAR})?)?(?!\s?[ap]\.?m))",
+    re.IGNORECASE,
+)
+NUMERIC_DATE = re.compile(
+    r"(?:\d{4}([-/.])(?:0?\d|1[0-2])\1(?:0?\d|[12]\d|3[01])|(?:0?\d|[12]\d|3[01])([-/.])(?:0?\d|[12]\d|3[01])\2(?:\d{4}|\d\d))"
+    r"(?![\d/])(?:[T_ ]\d\d:?\d\d(?::?\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
+)
+MONTH_NUMBER = re.compile(r"(?:(?:19|20)\d\d[-/](?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[-/](?:19|20)\d\d)(?![\d/-])")
+YEARS = re.compile(
+    r"(?:1[5-9]|20)\d\d(?:\s?[-–~/]\s?(?:(?:1[5-9]|20)\d\d|\d\d))?(?![\d%])(?!\.\d|,\d{3})"
+    r"(?:\s?(?:q[1-4]|h[12]|BC|AD|BCE|CE)\b)?",
+    re.IGNORECASE,
+)
+CLOCK = re.compile(
+    r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?!\d)(?:\s?[ap](?:\.?\s?m)?\b\.?)?"
+    r"|(?:0?\d|1[0-2])(?:\.[0-5]\d)?\s?(?:[ap]\.?\s?m\b\.?|o'?\s?clock|noon\b)"
+    r"|(?:0?\d|1[0-2])[ap]\b|\d{1,2}(?:ish)\b"
+    r"|(?:[01]\d|2[0-4])[0-5]\d\s?(?:hrs\b|-\s?(?:[01]\d|2[0-4])[0-5]\d\b)",
+    re.IGNORECASE,
+)
+CLOCK_RANGE = re.compile(
+    r"\d{1,2}(?:[:.]\d\d)?\s?(?:-|–|~|to|and|until|till)\s?(?=\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b)", re.IGNORECASE
+)
+_ZH_NUMBER = r"[\d零一二三四五六七八九十]"
+CHINESE_DATE = re.compile(
+    rf"(?:(?:[12]\d{{3}}|[一二]{_ZH_NUMBER}{{3}}|\d\d(?=\s?年\s?\d))\s?年(?:代|初|底|末|度)?\s?)?"
+    rf"(?:(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?![球饼饿])份?(?:初|底|末|中旬|上旬|下旬)?\s?)?"
+    rf"(?:(?:[12]\d|3[01]|0?[1-9]|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九]|廿[一二三四五六七八九])\s?[日号](?!元|线|楼|店|码))?"
+)
+_AFTER_DURATION = re.compile(r"[前后内来间半之多以的]")
+CHINESE_CLOCK = re.compile(
+    rf"(?:[01]?\d|2[0-4]|二?十[一二三四五六七八九]?|[零一二三四五六七八九两])\s?(?:点(?!{_ZH_NUMBER}*[\d零一二三四五六七八九]*[%元米])|时(?!间))"
+    rf"(?:钟|整|半|[一三]刻|{_ZH_NUMBER}{{1,3}}\s?分?(?:{_ZH_NUMBER}{{1,3}}\s?秒)?)?"
+)
+
+MONTHS = frozenset(
+    "january february march april may june july august september october november december jan feb mar apr jun jul "
+    "aug sep sept oct nov dec".split()
+)
+WEEKDAYS = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun".split()
+)
+DAY_WORDS = (
+    WEEKDAYS
+    | (MONTHS - {"may", "march", "mar"})
+    | frozenset("today tomorrow yesterday tonight morning afternoon evening night noon midnight oclock am pm".split())
+)
+
+
+def chinese_date(text: str, pos: int) -> int:
+    """Where a Chinese date that begins at `pos` ends; `pos` itself when none does.
+
+    "2015年3月" and "十月八日" are dates, "150年" and "三年前" lengths of time.
+    """
+    match = CHINESE_DATE.match(text, pos)
+    return match.end() if match else pos

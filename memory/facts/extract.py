@@ -1,0 +1,21 @@
+"""`extract_facts`: from any text to its facts, by the shape of the text."""
+
+from __future__ import annotations
+
+from .fact import Fact
+from .origin import Origin
+from .plain import has_chinese, plain
+from .scan import Scanner
+
+
+def extract_facts(text: str, *, source: str | None = None) -> list[Fact]:
+    """All facts of `text`, in the order in which they stand there.
+
+    Reads prose, JSON and tables, English and Chinese, by rules and in time that grows linearly with the
+    text. Every span is end-exclusive and `text[span]` is exactly what was read. An identifier, path or
+    name is given once, where it stands first; figures, dates and times each time. Never raises for any text.
+    """
+    normal = plain(text)
+    scanner = Scanner(text, normal, has_chinese(normal), source, Origin(text))
+    scanner.run(0, len(text))
+    return scanner.facts

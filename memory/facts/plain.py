@@ -1,0 +1,35 @@
+"""A text of the same length in which every notation has one spelling, so that each rule is written once."""
+
+from __future__ import annotations
+
+import re
+
+_FULL_WIDTH = {chr(0xFF01 + i): chr(0x21 + i) for i in range(94)}
+_SAME = {
+    "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ", "\u3000": " ", "\u2005": " ", "\u200a": " ",
+    "−": "-", "﹣": "-", "‐": "-", "‑": "-", "—": "–", "―": "–", "～": "~", "〜": "~", "∼": "~",
+    "’": "'", "‘": "'", "´": "'", "“": '"', "”": '"', "。": "。", "º": "°", "µ": "μ", "￥": "¥", "￡": "£", "＄": "$",
+}  # fmt: skip
+_SIMPLE = dict(
+    zip(
+        "萬億點兩個負幾餘佰仟拾壹貳贰參叁肆伍陸陆柒捌玖貮弍〇對鐘歲後週時間頭塊噸畝攝華圓歐鎊幣錢禮張條隻雙層輛棟戶項種場單顆組隊級輪頁電話號碼編訂帳賬過約達於從將",
+        "万亿点两个负几余百千十一二二三三四五六六七八九二二零对钟岁后周时间头块吨亩摄华圆欧镑币钱礼张条只双层辆栋户项种场单颗组队级轮页电话号码编订账账过约达于从将",
+        strict=True,
+    )
+)
+_TABLE = str.maketrans({**_FULL_WIDTH, **_SAME, **_SIMPLE})
+_CHINESE = re.compile("[\u3400-\u9fff]")
+
+
+def has_chinese(text: str) -> bool:
+    """True when the text holds a Chinese character."""
+    return _CHINESE.search(text) is not None
+
+
+def plain(text: str) -> str:
+    """The text with full-width forms, odd spaces and dashes, formal and traditional Chinese numerals and
+    units in their everyday spelling. The length stays the same, so every offset holds in both texts.
+    """
+    if text.isascii():
+        return text
+    return text.translate(_TABLE)

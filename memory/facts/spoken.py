@@ -1,0 +1,113 @@
+"""When words that can be numerals are numbers, and when they belong to a word or idiom: "that one", 统一, 十分."""
+
+from __future__ import annotations
+
+import re
+
+from .amounts import Amount, finish_amount
+from .context import Left, look_left
+from .notation import Number
+from .numerals_zh import DIGITS, NUMERALS, read_numeral
+from .unit_reader import read_unit
+from .units import tables
+
+_IDIOMS = (
+    "万一 千万别 千万不 千万要 一些 一样 一起 一定 一直 一般 一下 一旦 一切 一边 一看 一方 一致 一律 一共 一向 一时 一再 一同 "
+    "十分满 十分重 十分感 十分高 十分清 十分喜 十分关 十分好 十分美 十分有 十足 四川 四处 四周 四季 三星 五星红 百姓 百度 百货 百科 "
+    "千克 千瓦 千米 七夕 九州 两岸 两会 两侧 两边 三亚 三峡 九龙 八卦 五金 六安 二维 三维 二手 一流 一线 二线 三明治 一带一路 "
+    "三角 三国 三文 五官 五行 七彩 八仙 九寨 十字 十一月 一月 万能 万象 万科 千古 百分比 百分点 百分百 一贯 一律 一概 一番 "
+    "零售 零件 零食 零钱 零散 零星 一如 一心 一生 一身 一手 一口气 一路 一举 一面 一体 不一 一来 一去 一问 一听 一说 一想"
+).split()
+_IDIOM = re.compile("|".join(sorted(map(re.escape, _IDIOMS), key=len, reverse=True)))
+_PART_OF_WORD_BEFORE = frozenset("统专唯同划归万逐初周期第合单惟每那这某另之其哪任不")
+_FORMAL_WORDS = re.compile(
+    "收拾|拾[起取到荒金]|队伍|入伍|伍仁|陆[地续军路运]|大陆|登陆|着陆|放肆|肆[意无虐]|朝花夕拾|退伍|隊伍|陸"
+)
+_STANDS_ALONE = frozenset("是和与或为到、，。：:；“”\"' \t\n（）()？！,.?!=>+-/")
+_AFTER_ALONE = frozenset("和与或那、，。：；“”\"' \t\n（）()？！,.?!而")
+_CLEAR_WORDS = frozenset(("words",))
+_NOT_COUNTS = frozenset(
+    "no this that which another any some every each only the last next first day day's either".split()
+)
+
+
+def allowed_word(text: str, start: int, amount: Amount, left: Left, floor: int) -> bool:
+    """Whether English number words are a number here; "one" and "half" mostly are not."""
+    word = text[start : amount.end].lower()
+    if left.negative or left.currency or left.bound:
+        return True
+    if word.split(" ")[0].split("-")[0] not in ("one", "half", "quarter", "a", "an"):
+        return True
+    if amount.unit is not None or amount.scaled:
+        return word.split()[0] != "half" or True
+    before = text[max(floor, start - 12) : start].lower().split()
+    previous = before[-1] if before else ""
+    if word == "one":
+        return False
+    if word in ("half", "a half", "a quarter"):
+        return previous not in _NOT_COUNTS and previous not in ("second", "other", "better")
+    return True
+
+
+def allowed_zh(text: str, plain: str, at: int, floor: int, end: int) -> tuple[int, Amount | None] | None:
+    """(end of the numeral, its amount or None where it is part of a word); None where no numeral begins."""
+    if plain[at] in "几":
+        return None
+    if plain[at] == "半":
+        return _half(plain, at, floor)
+    if text[at] in "拾伍陆陸肆" and _FORMAL_WORDS.search(text, max(floor, at - 1), min(end, at + 2)):
+        return at + 1, None
+    idiom = _IDIOM.match(plain, at)
+    numeral = read_numeral(plain, at)
+    if numeral is None or numeral.end > end:
+        return None
+    if idiom and not (idiom.end() <= numeral.end and numeral.end - at > 2):
+        return idiom.end(), None
+    if (
+        at > floor
+        and plain[at - 1] in "周期"
+        and plain[max(floor, at - 2) : at] in ("星期",)
+        or plain[at - 1 : at] == "周"
+    ):
+        return numeral.end, None
+    amount = finish_amount(
+        plain, Number(numeral.value, numeral.end, "numeral"), Left(at), vague=numeral.vague, unit=numeral.unit
+    )
+    if amount.unit is not None:
+        return numeral.end, amount
+    if numeral.end - at == 1 and not _lone_numeral(plain, at, numeral.end, floor, end):
+        return numeral.end, None
+    return numeral.end, amount._replace(scaled=False)
+
+
+def _lone_numeral(plain: str, at: int, stop: int, floor: int, end: int) -> bool:
+    """Whether a single numeral is a number: a measure word follows, or it stands for itself."""
+    before = plain[at - 1] if at > floor else " "
+    after = plain[stop] if stop < end else " "
+    if after in tables().counters and before not in _PART_OF_WORD_BEFORE:
+        return plain[at] != "一" or after not in "个位件种项层点场片段只" or True
+    alone = before in _STANDS_ALONE or not "⺀" < before
+    if alone and (after in _AFTER_ALONE or not "⺀" < after):
+        return True
+    if plain[at] == "十" and before not in _PART_OF_WORD_BEFORE and after not in "分足字":
+        return True
+    return after in "以" and plain[stop : stop + 2] in ("以上", "以下")
+
+
+def _half(plain: str, at: int, floor: int) -> tuple[int, Amount | None]:
+    """半小时, 半个月, 半折."""
+    from decimal import Decimal
+
+    stop = at + 1
+    before = plain[at - 1] if at > floor else " "
+    unit = read_unit(plain, stop)
+    if unit and unit.kind == "duration" and before not in "上下前后多大夜" and plain[stop] not in "天年夜":
+        return unit.end, Amount(Decimal("0.5"), unit.end, unit.symbol, unit.kind, "numeral", True)
+    if plain[stop : stop + 1] == "折":
+        return stop + 1, Amount(Decimal(50), stop + 1, "%", "percent", "numeral", True)
+    if unit and unit.kind != "money" and before not in "一大多上下" and plain[stop] not in "天年夜里圈位节人":
+        return unit.end, Amount(Decimal("0.5"), unit.end, unit.symbol, unit.kind, "numeral", True)
+    return stop, None
+
+
+__all__ = ["DIGITS", "NUMERALS", "allowed_word", "allowed_zh", "look_left"]
