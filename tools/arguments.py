@@ -147,7 +147,7 @@ def _fit_choice(value: Any, choices: Sequence[Any]) -> Any:
     return same[0] if len(same) == 1 else value
 
 
-def _fit_string(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ARG001
+def _fit_string(value: Any, schema: Schema, root: Schema) -> Any:
     return json.dumps(value) if isinstance(value, bool | int | float) else value
 
 
@@ -156,14 +156,14 @@ def _fit_integer(value: Any, schema: Schema, root: Schema) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _fit_number(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ARG001
+def _fit_number(value: Any, schema: Schema, root: Schema) -> Any:
     if not isinstance(value, str) or len(value) > _MAX_DIGITS or not _NUMBER.fullmatch(value.strip()):
         return value
     text = value.strip()
     return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
-def _fit_boolean(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ARG001
+def _fit_boolean(value: Any, schema: Schema, root: Schema) -> Any:
     words = {"true": True, "false": False}
     return words.get(value.strip().lower(), value) if isinstance(value, str) else value
 
