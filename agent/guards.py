@@ -1,0 +1,184 @@
+"""Guards: notice a run that goes in circles, or past its limits.
+
+They are told what happened and say what to do; they neither see nor touch messages. What they judge is the full
+result of each call, never the shortened context, so that a loop can't hide behind trimming.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Circling:
+    """The last turns brought nothing new: the same calls with the same results.
+
+    `turns` is how many they were, `distinct` how many of them differ (1: one call again and again, 2 or 3: a cycle),
+    `stop` whether the run should end.
+    """
+
+    turns: int
+    distinct: int
+    stop: bool
+
+
+class LoopGuard:
+    """Notices turns that bring nothing new: the same calls, with the same arguments and the same results, as before.
+
+    One repeated call, cycles of any length and aimless mixtures of old calls are one thing here: a streak of turns
+    that were all seen before in this run. Any new call or any new result ends the streak, so polling something that
+    changes, or other arguments with an equal result, is no loop. With d different turns in the streak, the model is
+    warned after `warn_after` rounds (2·d turns: the same call for the third time) and the run stopped after
+    `stop_after` rounds (4·d turns: for the fifth time); long cycles are cut at `longest_streak` turns.
+
+    Each turn costs the same, however long the run is.
+    """
+
+    def __init__(self, *, warn_after: int = 2, stop_after: int = 4, longest_streak: int = 14) -> None:
+        self._warn_after, self._stop_after, self._longest = warn_after, stop_after, longest_streak
+        self._seen: set[bytes] = set()
+        self._streak = 0
+        self._different: set[bytes] = set()
+        self._warned = False
+
+    def turn(self, calls: Iterable[tuple[str, Mapping[str, Any], str]]) -> Circling | None:
+        """Take in one turn: (tool name, arguments, result) of each call. Says when to warn (once) and when to stop."""
+        prints = [_fingerprint(*call) for call in calls]
+        if not self._seen.issuperset(prints):
+            self._seen.update(prints)
+            self._streak, self._warned = 0, False
+            self._different.clear()
+            return None
+        self._streak += 1
+        self._different.add(b"".join(prints))
+        distinct = len(self._different)
+        if self._streak >= min(self._stop_after * distinct, self._longest):
+            return Circling(self._streak, distinct, stop=True)
+        if not self._warned and self._streak >= min(self._warn_after * distinct, self._longest // 2):
+            self._warned = True
+            return Circling(self._streak, distinct, stop=False)
+        return None
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has used up so far: model calls, tokens in and out, US dollars, seconds of work."""
+
+    steps: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+LimitKind = Literal["steps", "tokens", "cost", "seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use: model calls, tokens (in and out, over all calls), US dollars, seconds. None: no limit.
+
+    Raises ValueError for a limit that is not positive.
+    """
+
+    steps: int | None = 50
+    tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for kind in _LIMITS:
+            limit = cast("float | None", getattr(self, kind))
+            if limit is not None and not limit > 0:
+                raise ValueError(f"the limit of {kind} must be more than 0, got {limit!r}")
+
+    def reached(self, spent: Spent) -> LimitKind | None:
+        """The first limit that is used up, if one is."""
+        for kind in _LIMITS:
+            limit = cast("float | None", getattr(self, kind))
+            if limit is not None and getattr(spent, kind) >= limit:
+                return kind
+        return None
+
+
+_LIMITS: tuple[LimitKind, ...] = ("steps", "tokens", "cost", "seconds")
+
+
+@dataclass(slots=True)
+class ReadCache:
+    """The results of calls that only read, kept for one run.
+
+    Anything that may change the world (`forget`) empties it. A call made twice on end is run again: that is how a model
+    polls, and if its result has changed, this tool's results are not kept any more in this run.
+    """
+
+    _results: dict[str, str] = field(default_factory=dict[str, str])
+    _last: str = ""
+    _changing: set[str] = field(default_factory=set[str])
+
+    def get(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """The kept result of an equal call, if it may be used now."""
+        key = _key(name, arguments)
+        if key == self._last or name in self._changing:
+            return None
+        return self._results.get(key)
+
+    def put(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
+        """Keep the result of a call that was run."""
+        key = _key(name, arguments)
+        if self._results.setdefault(key, result) != result:
+            self._changing.add(name)
+        self._results[key] = result
+
+    def called(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Note the latest call of the run, whether it was run or answered from here."""
+        self._last = _key(name, arguments)
+
+    def forget(self) -> None:
+        """Something may have changed: nothing kept is valid any more."""
+        self._results.clear()
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text that is equal for equal values: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+_ERROR_START = re.compile(
+    r"\s*\W{0,3}(?:error|errno|exception|traceback|failed|failure|fatal|not found|no such|permission denied"
+    r"|timed? ?out|错误|异常|失败|未找到|找不到|无法|超时)",
+    re.IGNORECASE,
+)
+_EMPTY = frozenset(
+    {"", "null", "none", "[]", "{}", "()", '""', "''", "n/a", "no results", "no result", "无", "无结果", "没有结果"}
+)
+
+
+def looks_empty(observation: str) -> bool:
+    """Whether an observation says nothing: blank, an empty JSON value, or a bare "no results"."""
+    return observation.strip().rstrip(".。").lower() in _EMPTY
+
+
+def looks_like_error(observation: str) -> bool:
+    """Whether an observation begins as error messages do, in English or Chinese."""
+    return _ERROR_START.match(observation) is not None
+
+
+def _key(name: str, arguments: Mapping[str, Any]) -> str:
+    return f"{name}({canonical_json(arguments)})"
+
+
+def _fingerprint(name: str, arguments: Mapping[str, Any], result: str) -> bytes:
+    """16 bytes for a call and its result. White space in arguments is no difference."""
+    call = re.sub(r"(?:\\[nrt]|\s)+", " ", _key(name, arguments))
+    return hashlib.blake2b(f"{call}\0{result}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
