@@ -1,0 +1,151 @@
+"""Comparing policies over many transcripts and budgets, on one machine or on many."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..tokens import Budget, TokenCounter
+from .contestants import Contestant, labelled
+from .reading import Reading
+from .replays import replay
+from .transcripts import Transcript
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger("carryforward.lab")
+
+Progress = Callable[[int, int], None]
+Row = dict[str, Any]
+
+_IN_FLIGHT = 64  # shares handed out at a time, so that a stream of transcripts is never held as a whole
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One transcript with everything that is done to it: the piece that a worker gets."""
+
+    transcript: Transcript
+    policies: Mapping[str, Contestant]
+    budgets: Sequence[int]
+    encoding: str
+
+    def rows(self) -> list[Row]:
+        """One row for each policy and budget."""
+        reading = Reading(self.transcript, TokenCounter(encoding=self.encoding))
+        rows: list[Row] = []
+        for name, policy in self.policies.items():
+            for budget in self.budgets:
+                rows.append(replay(reading, policy, budget, name=name).row())
+                reading.forget()
+        return rows
+
+    @property
+    def calls(self) -> int:
+        """Contexts that the share makes."""
+        return len(self.transcript.steps) * len(self.policies) * len(self.budgets)
+
+
+def compare(
+    transcripts: Iterable[Transcript],
+    policies: Sequence[Contestant] | Mapping[str, Contestant],
+    budgets: Iterable[int | Budget],
+    executor: Executor | None = None,
+    *,
+    encoding: str = "cl100k_base",
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Replay every transcript with every policy at every budget.
+
+    Args:
+        transcripts: the runs; a stream is read as it is needed.
+        policies: as `replay` takes them; a dict gives them names of one's own.
+        budgets: tokens of a context.
+        executor: does the work, one transcript at a time: a `ProcessPoolExecutor`, or Dask's
+            `Client.get_executor()`; this process by default. What is sent must be picklable. A share that a lost
+            worker took with it is done again, in this process where the executor is broken for good.
+        encoding: the encoding that tokens are counted in.
+        progress: called with the contexts done and those in all (0 where the transcripts are a stream that can be
+            read only once).
+
+    Returns:
+        One row for each transcript, policy and budget, in the order given, with the columns of `Measures`. The same
+        inputs give the same table, `seconds` left out. `attrs["settings"]` says what made it.
+
+    Raises:
+        ValueError: a policy's name is unknown, two are called the same, or a budget is not positive.
+    """
+    import pandas as pd
+
+    named = labelled(policies)
+    limits = [b.limit if isinstance(b, Budget) else Budget(b).limit for b in budgets]
+    total = 0
+    if progress is not None and not isinstance(transcripts, Iterator):
+        total = sum(len(t.steps) for t in transcripts) * len(named) * len(limits)
+    shares = (Share(transcript, named, limits, encoding) for transcript in transcripts)
+    by_number: dict[int, list[Row]] = {}
+    done = 0
+    for number, share, rows in _finished(shares, executor):
+        by_number[number] = rows
+        done += share.calls
+        if progress is not None:
+            progress(done, total)
+    frame = pd.DataFrame([row for number in sorted(by_number) for row in by_number[number]])
+    frame.attrs["settings"] = {
+        "policies": {name: policy if isinstance(policy, str) else repr(policy) for name, policy in named.items()},
+        "budgets": limits,
+        "encoding": encoding,
+        "transcripts": len(by_number),
+    }
+    return frame
+
+
+def _finished(shares: Iterator[Share], executor: Executor | None) -> Iterator[tuple[int, Share, list[Row]]]:
+    """The rows of each share, as they are ready."""
+    numbered = enumerate(shares)
+    if executor is None:
+        for number, share in numbered:
+            yield number, share, share.rows()
+        return
+    tries: dict[int, int] = {}
+    running: dict[Future[list[Row]], tuple[int, Share]] = {}
+    lost: list[tuple[int, Share]] = []
+    while True:
+        while lost or len(running) < _IN_FLIGHT:
+            following = lost.pop() if lost else next(numbered, None)
+            if following is None:
+                break
+            number, share = following
+            tries[number] = tries.get(number, 0) + 1
+            submitted = _submitted(executor, share)
+            if submitted is None:
+                yield number, share, share.rows()
+            else:
+                running[submitted] = following
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            number, share = running.pop(future)
+            error = future.exception()
+            if error is None:
+                del tries[number]
+                yield number, share, future.result()
+            elif tries[number] == _TRIES:
+                raise error
+            else:
+                log.warning("transcript %s: its worker was lost (%r); it is done again", share.transcript.id, error)
+                lost.append((number, share))
+
+
+def _submitted(executor: Executor, share: Share) -> Future[list[Row]] | None:
+    """The share on its way; None where the executor takes no more work."""
+    try:
+        return executor.submit(Share.rows, share)
+    except BrokenExecutor as error:
+        log.warning("transcript %s is done in this process: %s", share.transcript.id, error)
+        return None

@@ -1,0 +1,106 @@
+"""What may be replayed: our policies by name or as objects, and anything with `add` and `context`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Protocol, cast
+
+from ..journal import Journal
+from ..policies import Clamp, Fold, KeepAll, KeepEnds, KeepLast, MaskObservations, Policy, Tiered
+from ..short_term import ShortTermMemory
+from ..tokens import TokenCounter
+
+
+class Keeper(Protocol):
+    """What makes contexts. Where `add` gives back a ref and there is a `lookup`, `reachable` is measured with them."""
+
+    def add(self, message: dict[str, Any], /) -> object: ...
+    def context(self) -> list[dict[str, Any]]: ...
+
+
+Factory = Callable[[int], Keeper]
+Contestant = str | Policy | Factory
+
+# Each name with its class and the parameter that a bare number sets.
+_NAMED: dict[str, tuple[type[Policy], str | None]] = {
+    "keep-all": (KeepAll, None),
+    "keep-last": (KeepLast, "steps"),
+    "keep-ends": (KeepEnds, "first"),
+    "clamp": (Clamp, "share"),
+    "mask": (MaskObservations, "keep"),
+    "fold": (Fold, None),
+    "tiered": (Tiered, None),
+}
+NAMES = tuple(_NAMED)
+
+
+def named_policy(name: str) -> Policy:
+    """The policy that a name stands for: `tiered`, `keep-last:10`, `fold:high=0.9,low=0.4`.
+
+    Raises:
+        ValueError: the name, or a parameter in it, is unknown or out of range.
+    """
+    kind, _, settings = name.partition(":")
+    if kind not in _NAMED:
+        raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(NAMES)}, with settings after a colon")
+    made, main = _NAMED[kind]
+    known = {field.name for field in fields(cast(Any, made))}
+    given: dict[str, float] = {}
+    for setting in filter(None, settings.split(",")):
+        key, equals, number = setting.rpartition("=")
+        key = key if equals else main or ""
+        if key not in known:
+            raise ValueError(f"policy {name!r}: no setting {key or setting!r}; {kind} has {', '.join(sorted(known))}")
+        try:
+            given[key] = float(number) if "." in number else int(number)
+        except ValueError as error:
+            raise ValueError(f"policy {name!r}: {number!r} is no number") from error
+    return made(**given)
+
+
+def label(contestant: Contestant) -> str:
+    """What a contestant is called in tables."""
+    if isinstance(contestant, str):
+        return contestant
+    own = getattr(contestant, "label", None) or getattr(contestant, "__name__", None)
+    return own if isinstance(own, str) else repr(contestant)
+
+
+def labelled(contestants: Sequence[Contestant] | Mapping[str, Contestant]) -> dict[str, Contestant]:
+    """Contestants by what they are called; names are checked at once.
+
+    Raises:
+        ValueError: two contestants are called the same, or a name is unknown.
+    """
+    pairs = list(contestants.items()) if isinstance(contestants, Mapping) else [(label(c), c) for c in contestants]
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError(
+            f"two policies are called the same in {[name for name, _ in pairs]}: give them as a dict with names"
+        )
+    for contestant in out.values():
+        if isinstance(contestant, str):
+            named_policy(contestant)
+    return out
+
+
+def make(contestant: Contestant, counter: TokenCounter, journal: Journal) -> Factory:
+    """A factory of fresh keepers; those of ours count with `counter` and write to `journal`.
+
+    Raises:
+        ValueError: a policy's name is unknown.
+    """
+    policy = _policy(contestant)
+    if policy is None:
+        return cast(Factory, contestant)
+    return lambda budget: ShortTermMemory(budget, policy=copy.deepcopy(policy), counter=counter, journal=journal)
+
+
+def _policy(contestant: Contestant) -> Policy | None:
+    if isinstance(contestant, str):
+        return named_policy(contestant)
+    if isinstance(contestant, type) and hasattr(contestant, "compact"):
+        return cast(Callable[[], Policy], contestant)()
+    return cast(Policy, contestant) if hasattr(contestant, "compact") else None

@@ -1,0 +1,105 @@
+"""Reading recorded runs: one module a family of formats, found by what a file holds, not by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from ...messages import Message, MessageError
+from ..transcripts import Transcript, TranscriptError
+from . import anthropic, chat, journals, langchain, openhands, react_text, swe_agent, tau_bench
+from .common import Draft, Reader, as_object
+from .documents import Document, documents, lines, magic
+
+# The more particular shapes first: a chat list is what many of the others contain.
+_READERS: tuple[Reader, ...] = (tau_bench, swe_agent, openhands, langchain, anthropic, chat)
+_LOOK_AHEAD = 200  # lines of a text file in which the first label of a ReAct log must stand
+_KNOWN = "OpenAI chat, journals, SWE-agent, mini-swe-agent, tau-bench, LangChain, OpenHands, Anthropic, ReAct text"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    line: int
+    draft: Draft
+
+
+def read_file(path: Path) -> Iterator[Transcript]:
+    """The runs of one file, read as they are asked for.
+
+    Raises:
+        TranscriptError: the file, or one of its runs, is in no known format.
+    """
+    number = 0
+    for number, found in enumerate(_found(path), 1):
+        yield _transcript(path, number, found)
+    if number == 0:
+        raise TranscriptError(f"{path}:1: the file is empty")
+
+
+def _transcript(path: Path, number: int, found: _Found) -> Transcript:
+    draft = found.draft
+    name = draft.id or f"{path.name.partition('.')[0]}/{number}"
+    messages: list[Message] = []
+    for raw in draft.messages:
+        try:
+            messages.append(Message.from_dict(raw))
+        except MessageError as error:
+            raise TranscriptError(f"{path}:{found.line}: message {len(messages)} of run {name}: {error}") from error
+    return Transcript(name, messages, draft.source, tuple(draft.usage))
+
+
+def _found(path: Path) -> Iterator[_Found]:
+    try:
+        head = magic(path)
+    except OSError as error:
+        raise TranscriptError(f"{path}: can't be read: {error}") from error
+    if head.startswith(journals.MAGIC):
+        yield from (_Found(1, draft) for draft in journals.drafts(path))
+        return
+    opening = list(islice((line for line in lines(path) if line[1].strip()), _LOOK_AHEAD))
+    if opening and opening[0][1].lstrip()[0] in "[{":
+        yield from _from_json(path)
+    elif any(react_text.has_label(line) for _, line in opening):
+        yield from (_Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
+    elif opening:
+        raise TranscriptError(f"{path}:{opening[0][0]}: not a transcript; known formats are {_KNOWN}")
+
+
+def _from_json(path: Path) -> Iterator[_Found]:
+    """A file is one run where its values are messages or events, else each value is a run or holds several."""
+    source = documents(path)
+    first = next(source, None)
+    if first is None:
+        yield _Found(1, Draft([], "chat"))
+    elif _is_entry(first.value):
+        entries: list[Any] = []
+        for document in chain([first], source):
+            entry = as_object(document.value)
+            if not entry:
+                raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no message or event")
+            entries.append(entry)
+        yield from _read(path, Document(first.line, entries))
+    else:
+        for document in chain([first], source):
+            yield from _read(path, document)
+
+
+def _is_entry(value: Any) -> bool:
+    return "role" in as_object(value) or langchain.is_message(value) or openhands.is_event(value)
+
+
+def _read(path: Path, document: Document) -> Iterator[_Found]:
+    for reader in _READERS:
+        if reader.reads(document.value):
+            yield from (_Found(document.line, draft) for draft in reader.drafts(document.value))
+            return
+    raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no run; known formats are {_KNOWN}")
+
+
+def _shown(document: Document) -> str:
+    value: Any = document.value
+    keys = list(as_object(value))
+    return f"an object with the keys {', '.join(keys[:8])}" if keys else f"{value!r:.60}"

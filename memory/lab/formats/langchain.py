@@ -1,0 +1,81 @@
+"""Message dumps of LangChain and LangGraph.
+
+Three shapes of one message are read: `messages_to_dict` (`{"type", "data"}`), `dumpd` (`{"lc", "id", "kwargs"}`) and
+the model's own fields (`{"type", "content", …}`); as a list, under `messages`, or under the `values` of a LangGraph
+state (`channel_values` of a checkpoint). Message types: https://docs.langchain.com/oss/python/langchain/messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..transcripts import Usage
+from .common import Draft, as_count, as_list, as_object, as_text, assistant, run_id, tool_call, tool_result
+
+_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+
+
+def reads(document: Any) -> bool:
+    entries = _entries(document)
+    return bool(entries) and is_message(entries[0])
+
+
+def is_message(value: Any) -> bool:
+    """Whether this is one dumped message."""
+    kind, fields = _opened(as_object(value))
+    return kind in _ROLES and "content" in fields and "role" not in as_object(value)
+
+
+def drafts(document: Any) -> Iterator[Draft]:
+    draft = Draft([], "langchain", run_id(as_object(document)))
+    for entry in _entries(document):
+        _add(draft, *_opened(as_object(entry)))
+    yield draft
+
+
+def _entries(document: Any) -> list[Any]:
+    if isinstance(document, list):
+        return as_list(document)
+    run = as_object(document)
+    state = as_object(run.get("values")) or as_object(run.get("channel_values")) or run
+    return as_list(state.get("messages"))
+
+
+def _opened(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The kind of a message (`human`, `ai`, …) and its fields."""
+    if "lc" in entry:
+        path = as_list(entry.get("id"))
+        fields = as_object(entry.get("kwargs"))
+        name = str(path[-1]) if path else ""
+    else:
+        fields = as_object(entry.get("data")) or entry
+        name = str(entry.get("type") or "")
+    return name.removesuffix("Chunk").removesuffix("Message").lower(), fields
+
+
+def _add(draft: Draft, kind: str, fields: dict[str, Any]) -> None:
+    text, role = as_text(fields.get("content")), _ROLES.get(kind)
+    if role == "assistant":
+        calls = [tool_call(c.get("id"), c.get("name"), c.get("args") or {}) for c in _calls(fields, "tool_calls")]
+        calls = calls or _calls(as_object(fields.get("additional_kwargs")), "tool_calls")
+        used = as_object(fields.get("usage_metadata"))
+        if as_count(used.get("input_tokens")):
+            cached = as_object(used.get("input_token_details")).get("cache_read")
+            draft.usage.append(
+                Usage(
+                    len(draft.messages),
+                    used["input_tokens"],
+                    as_count(used.get("output_tokens")),
+                    cached if isinstance(cached, int) else None,
+                )
+            )
+        draft.messages.append(assistant(text, calls))
+    elif role == "tool":
+        draft.messages.append(tool_result(fields.get("tool_call_id"), text))
+    elif role:  # other kinds (`remove`) are instructions to the framework
+        draft.messages.append({"role": role, "content": text})
+
+
+def _calls(fields: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    return [as_object(call) for call in as_list(fields.get(key))]

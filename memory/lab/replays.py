@@ -1,0 +1,254 @@
+"""Replay: a recorded run put through a policy, step by step, without a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, cast
+
+from ..journal import Journal
+from ..short_term import ShortTermMemory
+from ..tokens import REPLY_PRIMING, Budget
+from .contestants import Contestant, Factory, Keeper, label, make
+from .cost import INDEX
+from .measures import Measures, StepRecord, measured
+from .reading import Demand, Reading, Seen
+from .refs import shows_ref
+from .transcripts import Transcript
+from .validity import Validity
+from .values import Searchable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay(Measures):
+    """What a policy made of a transcript at a budget: the measures, and a record of each step.
+
+    Attributes:
+        transcript: the run's id.
+        policy: what the policy is called.
+        budget: tokens that a context may take.
+        records: one for each step that the policy came to.
+        reading: the transcript as the replay read it.
+        marks: the policy's low and high watermark in tokens, where it has such.
+    """
+
+    transcript: str
+    policy: str
+    budget: int
+    records: tuple[StepRecord, ...]
+    reading: Reading
+    marks: tuple[int, int] | None = None
+
+    def row(self) -> dict[str, Any]:
+        """The replay as one row of a comparison."""
+        source = self.reading.transcript.source
+        head = {"transcript": self.transcript, "source": source, "policy": self.policy, "budget": self.budget}
+        return head | {field.name: getattr(self, field.name) for field in fields(Measures)}
+
+    def explain(self, step: int) -> str:
+        """In words: what the context of a step showed, what had left it, and which values were missed and why.
+
+        Args:
+            step: index of the assistant message in the transcript; `records` has them.
+
+        Raises:
+            ValueError: there is no record of this step.
+        """
+        from .explanation import explain
+
+        return explain(self, step)
+
+    def timeline(self, axes: Axes | None = None) -> Axes:
+        """The context by its parts over the steps, with budget, watermarks, compactions and misses."""
+        from .plots import plot_timeline
+
+        return plot_timeline(self, axes)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a step, for the plots of context and time."""
+        import pandas as pd
+
+        rows = [
+            {
+                "transcript": self.transcript,
+                "policy": self.policy,
+                "budget": self.budget,
+                "call": call,
+                "step": record.step,
+                "prompt_tokens": record.prompt_tokens,
+                "cached_tokens": record.cached_tokens,
+                "full_tokens": self.reading.full_tokens(record.step),
+                "missed": len(record.missed),
+                "rewritten": record.rewritten,
+                "seconds": record.seconds,
+            }
+            for call, record in enumerate(self.records, 1)
+        ]
+        return pd.DataFrame(rows)
+
+
+def replay(
+    transcript: Transcript | Reading, policy: Contestant, budget: int | Budget, *, name: str | None = None
+) -> Replay:
+    """Put a recorded run through a policy: before each assistant message the policy's context is taken and measured.
+
+    Args:
+        transcript: the run; a `Reading` of it, when several policies are replayed, so that the shared work is
+            done once.
+        policy: a name (`"tiered"`, `"keep-last:10"`), one of our policies, or any factory that makes, from the
+            budget in tokens, an object with `add(message)` and `context()`.
+        budget: tokens that a context may take.
+        name: what the policy is called in the result.
+
+    Raises:
+        ValueError: the policy's name is unknown, or the budget is not positive. What the policy itself raises ends
+            the replay and is its `error`.
+    """
+    reading = transcript if isinstance(transcript, Reading) else Reading(transcript)
+    limit = budget.limit if isinstance(budget, Budget) else Budget(budget).limit
+    with Journal() as journal:
+        run = _Run(reading, make(policy, reading.counter, journal), limit)
+        run.play()
+    measures = measured(reading, run.records, summary_calls=run.summary_calls, error=run.error)
+    return Replay(
+        transcript=reading.transcript.id,
+        policy=name or label(policy),
+        budget=limit,
+        records=tuple(run.records),
+        reading=reading,
+        marks=run.marks,
+        **{field.name: getattr(measures, field.name) for field in fields(Measures)},
+    )
+
+
+class Attempt:
+    """Runs a policy's code, times it, and keeps what it raised.
+
+    A policy is anybody's code: whatever it raises is a finding about the policy, and must end its replay only.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.error: str | None = None
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        self.seconds += time.perf_counter() - self._start
+        if isinstance(error, Exception):
+            self.error = f"{type(error).__name__}: {error}"
+            return True
+        return False
+
+
+class _Run:
+    """A replay under way."""
+
+    def __init__(self, reading: Reading, factory: Factory, limit: int) -> None:
+        self.reading, self.limit = reading, limit
+        self.records: list[StepRecord] = []
+        self.error: str | None = None
+        self._factory = factory
+        self._keeper: Keeper | None = None
+        self._refs: list[str] = []  # of each message added, where the keeper gives refs
+        self._validity = Validity(reading)
+        self._previous: list[Seen] = []
+        self._tokens = 0  # of the previous context
+        self._decided = 0
+
+    def play(self) -> None:
+        """Go through the transcript until it ends or the policy raises."""
+        attempt = Attempt()
+        with attempt:
+            self._keeper = self._factory(self.limit)
+        if self._keeper is None:
+            self.error = f"when it was made: {attempt.error}"
+            return
+        steps = set(self.reading.transcript.steps)
+        for index, message in enumerate(self.reading.transcript.messages):
+            if index in steps:
+                context: Any = None
+                with attempt:
+                    context = self._keeper.context()
+                if attempt.error is None:
+                    self._measure(self._keeper, index, context, attempt.seconds)
+                    attempt = Attempt()
+            raw, ref = message.to_dict(), None
+            if attempt.error is None:
+                with attempt:
+                    ref = self._keeper.add(raw)
+            if attempt.error is not None:
+                self.error = f"at message {index}, call {len(self.records) + 1}: {attempt.error}"
+                return
+            self._refs.append(ref if isinstance(ref, str) else "")
+
+    @property
+    def summary_calls(self) -> int:
+        return int(getattr(self._keeper, "summary_calls", 0))
+
+    @property
+    def marks(self) -> tuple[int, int] | None:
+        """Low and high watermark in tokens, where the keeper is ours."""
+        if not isinstance(self._keeper, ShortTermMemory):
+            return None
+        policy, fixed = self._keeper.policy, self.reading.head_tokens + REPLY_PRIMING
+        room = max(0, self.limit - fixed)
+        return fixed + int(room * policy.low), fixed + int(room * policy.high)
+
+    def _measure(self, made: Keeper, step: int, context: Any, seconds: float) -> None:
+        listed = cast(list[Any], context) if isinstance(context, list) else []
+        shown = self.reading.see_all(listed, self._previous)
+        previous, self._previous = self._previous, shown
+        grown = shown[: len(previous)] == previous
+        common = self._tokens if grown else self.reading.common_tokens(previous, shown)
+        self._tokens = (common if grown else 0) + sum(seen.tokens for seen in shown[len(previous) if grown else 0 :])
+        prompt = REPLY_PRIMING + self._tokens
+        cached = INDEX.cached_tokens(common)
+        missed = tuple(
+            demand
+            for demand in self.reading.demands.get(step, ())
+            if not any(seen.holds(demand.value) for seen in reversed(shown))
+        )
+        self.records.append(
+            StepRecord(
+                step=step,
+                shown=tuple(shown),
+                prompt_tokens=prompt,
+                cached_tokens=cached,
+                seconds=seconds,
+                within_budget=prompt <= self.limit,
+                faults=self._validity.faults(shown, grown=grown),
+                missed=missed,
+                reachable=self._reachable(made, missed, shown),
+                rewritten=not grown,
+                decided=self._news(made),
+            )
+        )
+
+    def _reachable(self, made: Keeper, missed: Sequence[Demand], shown: Sequence[Seen]) -> tuple[Demand, ...]:
+        """Missed demands whose value stands on the first page that `lookup` gives for a ref in the context."""
+        lookup = getattr(made, "lookup", None)
+        if not missed or lookup is None:
+            return ()
+        texts = [seen.message.text for seen in shown]
+
+        def brings_back(message: int, value: str) -> bool:
+            ref = self._refs[message]
+            return shows_ref(texts, ref) and Searchable(str(lookup(ref))).holds(value)
+
+        return tuple(d for d in missed if any(brings_back(at, d.value) for at in {d.source, d.last_seen}))
+
+    def _news(self, made: Keeper) -> tuple[Any, ...]:
+        """What the policy recorded of its compactions since the last step, where it keeps a list of them."""
+        kept = getattr(made, "compactions", None)
+        if not isinstance(kept, list):
+            return ()
+        new, self._decided = cast(list[Any], kept)[self._decided :], len(cast(list[Any], kept))
+        return tuple(new)

@@ -1,0 +1,153 @@
+"""Recorded runs: what the lab replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+from ..messages import Message, clean
+
+
+class TranscriptError(ValueError):
+    """A file that holds no transcript the lab can read; the text names the file, the line and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a provider reported for one call, in its own tokens; `message` is the index of the reply."""
+
+    message: int
+    prompt: int
+    completion: int = 0
+    cached: int | None = None
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """One recorded run.
+
+    What a provider adds to messages (`reasoning_content`, `refusal`, …) is left out, since it is not sent back; a
+    `tool` message without an id, as text agents write it, becomes a `user` message.
+
+    Attributes:
+        id: the run's name in its file.
+        messages: the whole chat list.
+        source: the kind of agent or format it comes from.
+        usage: what the provider reported, where the file has it.
+    """
+
+    id: str
+    messages: Sequence[Message]
+    source: str = ""
+    usage: tuple[Usage, ...] = ()
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Message | Mapping[str, Any]], id: str = "run") -> Transcript:
+        """A run from a chat list at hand.
+
+        Raises:
+            MessageError: a message has no role or content that a chat list may have.
+        """
+        return cls(id, [m if isinstance(m, Message) else Message.from_dict(m) for m in messages])
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", clean(self.id))
+        object.__setattr__(self, "messages", tuple(_plain(m) for m in self.messages))
+
+    @cached_property
+    def task_index(self) -> int | None:
+        """Index of the first user message, which states the task; None where there is none."""
+        return next((i for i, m in enumerate(self.messages) if m.role == "user"), None)
+
+    @property
+    def task(self) -> str:
+        """The text of the task; empty where the run has no user message."""
+        return "" if self.task_index is None else self.messages[self.task_index].text
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """Indices of the assistant messages after the task: the model calls that a replay makes contexts for."""
+        start = -1 if self.task_index is None else self.task_index
+        return tuple(i for i, m in enumerate(self.messages) if m.role == "assistant" and i > max(start, 0))
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+
+def _plain(message: Message) -> Message:
+    role = "user" if message.role == "tool" and not message.tool_call_id else message.role
+    return message if role == message.role and not message.extra else replace(message, role=role, extra={})
+
+
+class Transcripts(Sequence[Transcript]):
+    """The runs of some files, as a sequence that is read anew each time and never held as a whole.
+
+    Iterating reads one run at a time, so files may be larger than memory; `list(...)` holds them. `len` and an index
+    read the files up to where they need to.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.files = tuple(files)
+
+    def __iter__(self) -> Iterator[Transcript]:
+        from .formats import read_file
+
+        for path in self.files:
+            yield from read_file(path)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, index: int) -> Transcript: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Transcript]: ...
+    def __getitem__(self, index: int | slice) -> Transcript | Sequence[Transcript]:
+        if isinstance(index, slice) or index < 0:
+            return list(self)[index]
+        for position, transcript in enumerate(self):
+            if position == index:
+                return transcript
+        raise IndexError(f"transcript {index} asked for, but the files hold no more than {len(self)}")
+
+    def __repr__(self) -> str:
+        return f"Transcripts({', '.join(map(str, self.files))})"
+
+
+# What a folder is searched for; a file named outright is read whatever its suffix.
+_SUFFIXES = (".jsonl", ".json", ".traj", ".jsonl.gz", ".json.gz", ".traj.gz", ".db", ".sqlite", ".log")
+
+
+def load_transcripts(*paths: str | Path | Iterable[str | Path]) -> Transcripts:
+    """The runs recorded in files, or in all files of folders; see docs/lab.md for the formats.
+
+    Args:
+        paths: files and folders, one by one or as lists. A file may be gzipped.
+
+    Raises:
+        TranscriptError: a path does not exist, a folder holds no transcript, or the first run of a file can't be
+            read. A fault further down is raised when the iteration comes to it.
+    """
+    from .formats import read_file
+
+    files: list[Path] = []
+    for given in paths:
+        for path in [given] if isinstance(given, (str, Path)) else given:
+            files += _files(Path(path))
+    for path in files:
+        next(read_file(path), None)
+    return Transcripts(files)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise TranscriptError(f"{path}: no such file or folder")
+    found = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_SUFFIXES))
+    if not found:
+        raise TranscriptError(f"{path}: the folder holds no file ending in {', '.join(_SUFFIXES)}")
+    return found
