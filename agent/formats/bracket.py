@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from .base import Action, FinalAnswer, FormatName
 from .json_objects import read_json
@@ -19,6 +20,8 @@ _RULES = {
 }
 _ANSWER_ONLY = {"en": "Reply with:\n{answer}", "zh": "请回复：\n{answer}"}
 
+_UNSAFE = re.compile(r"[\[\]\n]|^[\"'“‘{]")  # an answer that must be quoted to stay whole in brackets
+
 
 class Bracket(TextFormat):
     """One line for a call, with the input in brackets."""
@@ -31,7 +34,8 @@ class Bracket(TextFormat):
         words, colon = self.words, self.words.colon
         lines = [f"{words.thought}{colon}{parsed.thought}"] if parsed.thought else []
         if isinstance(parsed, FinalAnswer):
-            return "\n".join([*lines, f"{words.action}{colon}{words.finish}[{parsed.text}]"])
+            text = json.dumps(parsed.text, ensure_ascii=False) if _UNSAFE.search(parsed.text) else parsed.text
+            return "\n".join([*lines, f"{words.action}{colon}{words.finish}[{text}]"])
         arguments = json.dumps(parsed.arguments, ensure_ascii=False) if parsed.arguments else ""
         return "\n".join([*lines, f"{words.action}{colon}{parsed.name}[{arguments}]"])
 

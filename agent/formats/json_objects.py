@@ -21,8 +21,7 @@ _INPUT = (
 )
 _ANSWER = ("final_answer", "answer", "最终答案", "答案")
 _THOUGHT = ("thought", "thoughts", "thinking", "reasoning", "思考", "想法")
-_OPENING = re.compile(r"[{｛]")
-_LIKE_AN_OBJECT = re.compile(r"[{｛]\s*(?:[\"'“‘]|[\w-]+\s*[:：]|[}｝]|$)")
+_OBJECT = re.compile(r"[{｛]\s*(?:[\"'“‘]|[\w-]+\s*[:：]|[}｝]|$)")
 _MAX_WRAPPING = 3
 
 Fields = Mapping[str, Any]
@@ -31,15 +30,12 @@ Fields = Mapping[str, Any]
 def read_json(text: str, reader: CallReader, cut: bool) -> Action | FinalAnswer | FormatProblem:
     """What the first object says that is a call or an answer. A closed object is whole, cut off or not."""
     at = 0
-    while opening := _OPENING.search(text, at):
+    while opening := _OBJECT.search(text, at):
         at = opening.start()
         try:
             value, end = read_value(text, at)
         except JsonError as problem:
-            if problem.kind == "duplicate_key" or _LIKE_AN_OBJECT.match(text, at):
-                return reader.broken_json(problem)
-            at += 1
-            continue
+            return reader.broken_json(problem)
         meaning = meaning_of(value, reader, text[:at].strip("`\n \t") if at else "")
         if meaning is not None:
             return meaning

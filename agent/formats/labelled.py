@@ -139,15 +139,16 @@ def _bracketed(body: str, following: str, thought: str, reader: CallReader, cut:
 
 
 def _json_inside(text: str, start: int) -> str | None:
-    """The object that begins right behind the bracket, if it is whole; its texts may hold brackets."""
+    """The object or quoted text that fills the bracket, if it is whole; brackets may stand in its texts."""
     at = len(text) - len(text[start:].lstrip())
-    if text[at : at + 1] != "{":
+    if text[at : at + 1] not in ("{", '"'):
         return None
     try:
         _, end = read_value(text, at)
     except JsonError:
         return None
-    return text[at:end]
+    closed = text[end:].lstrip()[:1] in _BRACKETS.values()
+    return text[at:end] if closed or text[at] == "{" else None
 
 
 def _inside(text: str, start: int, opening: str) -> str | None:
