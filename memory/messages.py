@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -105,6 +105,16 @@ class Message:
             out["name"] = self.name
         out.update(copy.deepcopy(self.extra))
         return out
+
+    def redacted(self, hide: Callable[[str], str]) -> Message:
+        """The message with `hide` applied to its text and its calls' arguments."""
+        content = self.content
+        if isinstance(content, str):
+            content = hide(content)
+        elif content is not None:
+            content = [{k: hide(v) if isinstance(v, str) else v for k, v in part.items()} for part in content]
+        calls = tuple(replace(call, arguments=hide(call.arguments)) for call in self.tool_calls)
+        return replace(self, content=content, tool_calls=calls)
 
     @property
     def text(self) -> str:

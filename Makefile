@@ -1,0 +1,40 @@
+# `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench soak clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,lab,web,dev]'
+	@touch $@
+
+demo: $(READY) ## set up, and run the main job: two tasks, the second recalls the first
+	$(BIN)/carryforward demo
+
+test: $(READY) check ## set up, check types and style, and run the tests
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -m 'not soak'
+
+check: $(READY) ## types and style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(READY) ## put the code in its form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## measure; CARRYFORWARD_DATA names the folder of the full data sets
+	HF_HUB_OFFLINE=1 $(BIN)/python -m tests.benchmarks
+
+soak: $(READY) ## long campaigns: kills, fuzzing, 100,000 cases
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -m soak
+
+clean: ## remove the environment and all that tools left
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build *.egg-info

@@ -1,0 +1,211 @@
+"""The append-only record of runs: the truth that contexts, traces, resume and look-ups are computed from.
+
+One SQLite file in WAL mode (https://www.sqlite.org/wal.html), so that readers in other processes never wait and a
+killed process loses nothing that was acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from filelock import FileLock, Timeout
+
+from .messages import clean
+
+log = logging.getLogger("carryforward.journal")
+
+SCHEMA_VERSION = 1
+_SHORTEST_SECRET = 4  # characters; hiding shorter ones would riddle every text with holes
+HIDDEN = "[secret]"
+
+_SCHEMA = """
+CREATE TABLE entries (
+    run TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+) WITHOUT ROWID
+"""
+
+
+class JournalError(RuntimeError):
+    """The journal can't be opened, written, or claimed; the text says which file and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a run: `seq` counts from 1 without gaps, `at` is the time in UTC (ISO 8601)."""
+
+    run: str
+    seq: int
+    kind: str
+    at: str
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run in few words: its first and last time, and how many entries it has."""
+
+    run: str
+    started_at: str
+    last_at: str
+    entries: int
+
+
+class Journal:
+    """An append-only record of runs in one SQLite file, or in memory.
+
+    Raises:
+        JournalError: the file is no journal, was written by a newer version, or can't be opened.
+    """
+
+    def __init__(self, path: str | Path = ":memory:") -> None:
+        self.path = str(path)
+        self._lock = threading.Lock()
+        self._secrets: list[str] = []
+        self._claims: dict[str, FileLock | None] = {}
+        try:
+            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30.0)
+        except sqlite3.Error as error:
+            raise JournalError(f"journal {self.path}: {error}; check that its folder exists and is writable") from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._db.close()
+            raise JournalError(f"journal {self.path}: {error}; give another path, or move the file aside") from error
+        except JournalError:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute("BEGIN IMMEDIATE")
+        version = cast(int, self._db.execute("PRAGMA user_version").fetchone()[0])
+        if version > SCHEMA_VERSION:
+            self._db.execute("ROLLBACK")
+            raise JournalError(
+                f"journal {self.path} was written by a newer version (schema {version}, this one reads "
+                f"{SCHEMA_VERSION}); upgrade carryforward"
+            )
+        if version == 0:
+            self._db.execute(_SCHEMA)
+            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        self._db.execute("COMMIT")
+
+    def redact(self, secret: str) -> None:
+        """From now on this secret is replaced by `[secret]` in all that is written."""
+        if len(secret) >= _SHORTEST_SECRET and secret not in self._secrets:
+            self._secrets.append(secret)
+            self._secrets.sort(key=len, reverse=True)  # a secret inside a longer one must not break it up
+
+    def redacted(self, text: str) -> str:
+        """The text with every known secret replaced."""
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return text
+
+    def append(self, run: str, kind: str, body: Mapping[str, Any]) -> int:
+        """Write one entry; it is in the file when this returns. Returns its `seq`.
+
+        Raises:
+            JournalError: the entry can't be written (disk full, read-only file); nothing was written then.
+        """
+        text = clean(json.dumps(_redact_values(body, self.redacted) if self._secrets else body, ensure_ascii=False))
+        at = datetime.now(UTC).isoformat()
+        try:
+            with self._lock:
+                row = self._db.execute(
+                    "INSERT INTO entries SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4 FROM entries WHERE run = ?1"
+                    " RETURNING seq",
+                    (run, kind, at, text),
+                ).fetchone()
+        except sqlite3.Error as error:
+            raise JournalError(f"journal {self.path}: entry {kind!r} of run {run} not written: {error}") from error
+        return cast(int, row[0])
+
+    def entries(self, run: str, kind: str | None = None) -> list[Entry]:
+        """The entries of a run in order, of one kind or all. An entry that can't be read is left out and logged."""
+        return list(self._read(run, kind))
+
+    def _read(self, run: str, kind: str | None) -> Iterator[Entry]:
+        query = "SELECT seq, kind, at, body FROM entries WHERE run = ?" + (" AND kind = ?" if kind else "")
+        with self._lock:
+            rows = self._db.execute(query + " ORDER BY seq", (run, kind) if kind else (run,)).fetchall()
+        for seq, found, at, text in rows:
+            try:
+                body = json.loads(text)
+            except ValueError as error:  # damaged bytes: the row stays in the file, to be looked at
+                log.warning(
+                    "journal %s: entry %s of run %s can't be read and is left out: %s", self.path, seq, run, error
+                )
+                continue
+            yield Entry(run, seq, found, at, body)
+
+    def runs(self) -> list[RunInfo]:
+        """All runs, the newest last."""
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT run, min(at), max(at), count(*) FROM entries GROUP BY run ORDER BY min(at), run"
+            ).fetchall()
+        return [RunInfo(*row) for row in rows]
+
+    def claim(self, run: str) -> None:
+        """Reserve a run for this process, until `release`, `close` or the end of the process.
+
+        Raises:
+            JournalError: another live process (or another journal object) works on the run.
+        """
+        if run in self._claims:
+            raise JournalError(f"run {run} is already being worked on here; wait until it ends")
+        if self.path == ":memory:":  # no other process can see it
+            self._claims[run] = None
+            return
+        lock = FileLock(self._lock_path(run), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise JournalError(f"run {run} is being worked on by another process; wait until it ends") from error
+        self._claims[run] = lock
+
+    def release(self, run: str) -> None:
+        """Give a claimed run free."""
+        lock = self._claims.pop(run, None)
+        if lock is not None:
+            lock.release()
+
+    def _lock_path(self, run: str) -> str:
+        folder = Path(self.path + ".locks")
+        folder.mkdir(exist_ok=True)
+        return str(folder / (re.sub(r"[^A-Za-z0-9_-]", "_", run)[:100] + ".lock"))
+
+    def close(self) -> None:
+        """Close the file and give all claimed runs free."""
+        for run in list(self._claims):
+            self.release(run)
+        self._db.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _redact_values(value: Any, hide: Any) -> Any:
+    """The JSON value with `hide` applied to every string in it, keys included."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, Mapping):
+        return {hide(str(k)): _redact_values(v, hide) for k, v in cast(Mapping[Any, Any], value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_redact_values(v, hide) for v in cast(list[Any], value)]
+    return value

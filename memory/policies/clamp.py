@@ -1,0 +1,39 @@
+"""Clamp: a large observation is shortened when it arrives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..observations import clamp
+from ..view import Line, View
+from .base import Desk, Watermarks
+from .keep import drop_oldest
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp(Watermarks):
+    """Shortens each observation that is larger than `share` of the room, once, when it arrives.
+
+    What is cut stays readable by its ref; the figures in it are shown first. Old steps are left out when that is
+    not enough.
+    """
+
+    share: float = 0.25
+
+    def arrive(self, view: View, line: Line, desk: Desk) -> None:
+        """Shorten the observation if it is larger than its share."""
+        clamp_line(view, line, desk, int(desk.room * self.share))
+
+    def compact(self, view: View, goal: int, desk: Desk) -> None:
+        """Leave out the oldest steps."""
+        drop_oldest(view, goal, keep=1)
+
+
+def clamp_line(view: View, line: Line, desk: Desk, room: int) -> None:
+    """Shorten a line's text to `room` tokens, framing counted; figures of the cut part first."""
+    if line.tokens <= room:
+        return
+    frame = line.tokens - desk.counter.count(line.message.text)
+    left = max(0, room - frame)
+    values = desk.facts.render(left // 4, desk.about, sources={line.ref}, count=desk.counter.count) if left > 80 else ""
+    view.rewrite("clamp", line, clamp(line.message.text, left, desk.counter, line.ref, about=desk.about, values=values))

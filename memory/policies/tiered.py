@@ -1,0 +1,34 @@
+"""Tiered: the cheap ways first, measured again after each. The default policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..view import Line, View
+from .base import Desk, Watermarks
+from .clamp import clamp_line
+from .fold import fold_oldest
+from .mask import mask_oldest
+
+
+@dataclass(frozen=True, slots=True)
+class Tiered(Watermarks):
+    """Clamps large observations as they arrive; at a compaction masks old observations, then folds old steps.
+
+    Args:
+        share: the part of the room that one observation may take.
+        keep: steps at the end whose observations are not masked.
+    """
+
+    share: float = 0.4
+    keep: int = 2
+
+    def arrive(self, view: View, line: Line, desk: Desk) -> None:
+        """Clamp the observation if it is larger than its share."""
+        clamp_line(view, line, desk, int(desk.room * self.share))
+
+    def compact(self, view: View, goal: int, desk: Desk) -> None:
+        """Mask, then fold."""
+        mask_oldest(view, goal, desk, keep=self.keep)
+        if view.tokens > goal:
+            fold_oldest(view, goal, desk, keep=1)

@@ -1,0 +1,283 @@
+"""Short-term memory: a journal, a policy and a budget give the context of the next call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from .calibration import Calibration
+from .carry import block
+from .facts import WorkingFacts
+from .journal import Entry, Journal
+from .lookup import read_again
+from .messages import Message
+from .policies import Desk, Policy, Tiered
+from .policies.guarantee import fit
+from .repair import Admitted, Intake
+from .rules import RULES, Alternation, merge_turns
+from .summaries import ExtractiveSummarizer, Summarizer
+from .tokens import REPLY_PRIMING, Budget, BudgetError, TokenCounter
+from .view import Compaction, View
+
+log = logging.getLogger("carryforward.short_term")
+
+CARRY_SHARE = 0.3  # of the room: the block of summary and facts
+SUMMARY_SHARE = 0.1  # of the room: the summary inside the block
+MIN_FREED = 0.1  # of the room: a compaction that would free less is not made
+LEAST_ROOM = 0.25  # of the budget: what policies reckon with when system prompt and task take nearly all of it
+CONTINUE = {"role": "user", "content": "Continue."}
+_CONTINUE_TOKENS = 8
+
+
+class ShortTermMemory:
+    """The message list of one run, shortened to a token budget.
+
+    `context()` is valid for an OpenAI-compatible server and within the budget, whatever was added. What leaves it
+    stays in the journal and can be read by its ref with `lookup`.
+
+    Args:
+        budget: tokens of the context, or a `Budget`.
+        policy: decides what leaves; `Tiered()` by default.
+        counter: counts tokens; by default `TokenCounter()`.
+        facts: the store of working facts; a new one by default.
+        journal: the record; in memory by default.
+        tools: tool schemas that are sent with each call; they count.
+        run: the run's id in the journal; a new one by default.
+        summarizer: writes the summary of folded steps; extractive by default.
+        alternate: merge neighbouring turns of one role, for servers that insist on alternation.
+    """
+
+    def __init__(
+        self,
+        budget: int | Budget,
+        *,
+        policy: Policy | None = None,
+        counter: TokenCounter | None = None,
+        facts: WorkingFacts | None = None,
+        journal: Journal | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        run: str | None = None,
+        summarizer: Summarizer | None = None,
+        alternate: bool = False,
+    ) -> None:
+        self.budget = budget if isinstance(budget, Budget) else Budget(budget)
+        self.policy: Policy = policy or Tiered()
+        self.counter = counter or TokenCounter()
+        self.facts = facts if facts is not None else WorkingFacts()
+        self.journal = journal or Journal()
+        self.run = run or uuid4().hex[:12]
+        self.compactions: list[Compaction] = []
+        self.alternate = alternate
+        self.calibration = Calibration()
+        self._summarizer = summarizer or ExtractiveSummarizer(self.counter)
+        self._intake = Intake()
+        self._messages: dict[str, Message] = {}  # every message as it came, by its ref
+        self._call_names: dict[str, str] = {}  # call id -> tool name
+        self._futile = 0  # tokens under which a compaction would free too little, as the last attempt showed
+        self._task_tokens = self._system_tokens = 0
+        rules = (*RULES, Alternation()) if alternate else RULES
+        overhead = REPLY_PRIMING + self.counter.tools(tools)
+        self._view = View(self.counter, rules, overhead=overhead, tokens=overhead)
+
+    # Adding ---------------------------------------------------------------------------------------
+
+    def add(self, message: Message | Mapping[str, Any]) -> str:
+        """Add the next message and return its ref. The message is copied, repaired if needed, and never changed.
+
+        Raises:
+            MessageError: the message has an unknown role or an unreadable shape; nothing was added.
+        """
+        m = message if isinstance(message, Message) else Message.from_dict(message)
+        m = m.redacted(self.journal.redacted)
+        before, own = self._intake.admit(m)
+        refs = [self._new_ref(a.message) for a in before]
+        ref = self._new_ref(m)
+        mended = [a.mended for a in (*before, own) if a is not None and a.mended]
+        if own is None:
+            mended.append("left out of the context")
+        self.journal.append(self.run, "message", {"ref": ref, "message": m.to_dict(), "mended": mended})
+        for earlier, admitted in zip(refs, before, strict=True):
+            self._join(earlier, admitted)
+        if own is not None:
+            self._join(ref, own)
+        return ref
+
+    def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[str]:
+        """Add several messages in order; returns their refs."""
+        return [self.add(message) for message in messages]
+
+    def _new_ref(self, message: Message) -> str:
+        ref = f"m{len(self._messages) + 1}"
+        self._messages[ref] = message
+        return ref
+
+    def _join(self, ref: str, admitted: Admitted, *, shorten: bool = True) -> None:
+        """Append a message to the view, read its facts, and let the policy shorten it."""
+        message = admitted.message
+        line = self._view.append(ref, message)
+        if ref == self._view.task:
+            self._task_tokens = line.tokens
+        elif self._view.is_system(line):
+            self._system_tokens += line.tokens
+        elif message.role == "assistant":
+            self._call_names.update((call.id, call.name) for call in message.tool_calls)
+            self.facts.use("\n".join([message.text, *(call.arguments for call in message.tool_calls)]), ref)
+        else:
+            name = self._call_names.get(message.tool_call_id or "")
+            self.facts.observe(message.text, ref, call=name)
+            if shorten:
+                before = self._view.tokens
+                self.policy.arrive(self._view, line, self._desk())
+                self._record("arrival", before)
+
+    # Reading --------------------------------------------------------------------------------------
+
+    def context(self) -> list[dict[str, Any]]:
+        """The messages to send now: valid, and within the budget. The dicts are shared between calls: don't edit them.
+
+        Raises:
+            BudgetError: system prompt and tool schemas alone leave no room for a task.
+        """
+        if not self._intake.is_whole:
+            self.journal.append(self.run, "repair", {"what": "open calls closed"})
+            self._settle()
+        self._shrink()
+        messages = self._view.messages()
+        if self.alternate:
+            messages = merge_turns(messages)
+        if messages and (self._view.task is None or messages[-1]["role"] == "assistant"):
+            messages.append(dict(CONTINUE))
+        return messages
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the context as it stands, tool schemas and reply priming counted."""
+        return self._view.tokens
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the context may take by this counter, after calibration by the server's own counts."""
+        return int(self.budget.limit / self.calibration.ratio)
+
+    def messages(self) -> list[tuple[str, Message]]:
+        """Every message of the run as it came, with its ref, whether it is in the context or not."""
+        return list(self._messages.items())
+
+    def lookup(self, ref_or_words: str, *, page: int = 1) -> str:
+        """Read again what has left the context: a message by its ref (`m21`), or the messages that hold some words."""
+        return read_again(self._messages, self.facts, ref_or_words, page)
+
+    def learn_usage(self, prompt_tokens: int) -> None:
+        """Tell what the server counted for the last context, so that the budget holds by its tokenizer too."""
+        warning = self.calibration.learn(self.tokens, prompt_tokens)
+        if warning:
+            log.warning(warning)
+        self.journal.append(self.run, "usage", {"counted": self.tokens, "reported": prompt_tokens, "warning": warning})
+
+    # Compacting -----------------------------------------------------------------------------------
+
+    async def compact(self) -> None:
+        """Make the compaction that is due, and let the summariser's model write the summary."""
+        folded = len(self._view.gone)
+        previous = self._view.summary
+        self._shrink()
+        write = getattr(self._summarizer, "write", None)
+        if write is None or len(self._view.gone) == folded:
+            return
+        left = [(ref, self._messages[ref]) for ref in self._view.gone[folded:]]
+        written = await write(previous, left, self._desk().summary_room)
+        if written.failure:
+            self.journal.append(self.run, "summary_failed", {"why": written.failure})
+            return
+        before = self._view.tokens
+        self._view.summary = written.text
+        self._carry()
+        self._record("summary", before)
+
+    def _shrink(self) -> None:
+        """Compact if the high mark is passed; at least until the context fits."""
+        limit = self.limit - _CONTINUE_TOKENS
+        room = self._desk().room
+        high = self._fixed() + int(room * self.policy.high) - _CONTINUE_TOKENS
+        before = self._view.tokens
+        if before <= min(high, limit) or self._futile > before <= limit:
+            return
+        kept = self._view.copy()
+        try:
+            self._edit(limit, room)
+        except BudgetError:
+            self._view = kept
+            raise
+        if before <= limit and before - self._view.tokens < MIN_FREED * room:
+            self._view = kept
+            self._futile = before + int(MIN_FREED * room)
+            self.journal.append(self.run, "futile", {"below": self._futile})
+            return
+        self._record("high mark" if before <= limit else "over budget", before)
+
+    def _edit(self, limit: int, room: int) -> None:
+        """Let the policy edit the view, then the guarantee, then carry forward what has left."""
+        self._view.carry("")
+        goal = self._fixed() + int(room * self.policy.low) - int(room * CARRY_SHARE)
+        self.policy.compact(self._view, goal, self._desk())
+        fit(self._view, limit, self.counter)
+        self._carry()
+
+    def _carry(self) -> None:
+        """Set the carried-forward block, as large as its share and the budget allow."""
+        self._view.carry("")
+        limit = self.limit - _CONTINUE_TOKENS
+        free = min(int(self._desk().room * CARRY_SHARE), limit - self._view.tokens)
+        self._view.carry(block(self._view, self.facts, free, self._about()))
+        if self._view.tokens > limit:  # a token more where task and block join
+            self._view.carry(block(self._view, self.facts, free - 8, self._about()))
+
+    def _record(self, reason: str, before: int) -> None:
+        edits = self._view.take_edits()
+        if edits:
+            compaction = Compaction(reason, before, self._view.tokens, edits, self._view.summary)
+            self.compactions.append(compaction)
+            self.journal.append(self.run, "compaction", compaction.to_dict())
+
+    def _settle(self) -> None:
+        for admitted in self._intake.settle():
+            self._join(self._new_ref(admitted.message), admitted)
+
+    def _fixed(self) -> int:
+        """Tokens that no policy can free."""
+        return self._view.overhead + self._system_tokens + self._task_tokens
+
+    def _desk(self) -> Desk:
+        room = max(self.limit - self._fixed(), int(self.limit * LEAST_ROOM))
+        return Desk(self.counter, self.facts, self._summarizer, room, self._about(), int(room * SUMMARY_SHARE))
+
+    def _about(self) -> str:
+        return self._messages[self._view.task].text if self._view.task else ""
+
+    # Resuming -------------------------------------------------------------------------------------
+
+    def restore(self, entries: Iterable[Entry]) -> None:
+        """Take up a run where its journal ends: the same context as before, byte for byte.
+
+        Only for a memory to which nothing was added yet, with the budget, policy and counter of the run.
+        """
+        for entry in entries:
+            if entry.kind == "message":
+                before, own = self._intake.admit(Message.from_dict(entry.body["message"]))
+                joining = [(self._new_ref(a.message), a) for a in before]
+                ref = self._new_ref(Message.from_dict(entry.body["message"]))
+                for earlier, admitted in [*joining, *([(ref, own)] if own is not None else [])]:
+                    self._join(earlier, admitted, shorten=False)
+            elif entry.kind == "repair":
+                for admitted in self._intake.settle():
+                    self._join(self._new_ref(admitted.message), admitted, shorten=False)
+            elif entry.kind == "compaction":
+                compaction = Compaction.from_dict(entry.body)
+                self._view.apply(compaction)
+                self.compactions.append(compaction)
+            elif entry.kind == "usage":
+                self.calibration.learn(entry.body["counted"], entry.body["reported"])
+            elif entry.kind == "futile":
+                self._futile = entry.body["below"]

@@ -1,0 +1,92 @@
+"""Summaries of steps that leave the context.
+
+A summary is updated, never written anew from nothing: the old one and the steps that leave now give the new one,
+inside a size that never grows. Figures are not its business: they come from the working facts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from .messages import Message
+from .tokens import TokenCounter
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_NOISE = re.compile(r"</?\w+>|^\W+|\s+")
+
+
+Step = Sequence[tuple[str, Message]]  # the messages of one step, each with its ref
+
+
+class Summarizer(Protocol):
+    """Makes one summary of the old one and the steps that leave."""
+
+    def summarize(self, previous: str, steps: Sequence[Step], max_tokens: int) -> str: ...
+
+
+class ExtractiveSummarizer:
+    """One line a step: what was said or called, and how it came out. No model, deterministic, any language.
+
+    When the lines no longer fit, the oldest are thinned first: every second one leaves, so that the whole run stays
+    in sight, the recent part closest.
+    """
+
+    def __init__(self, counter: TokenCounter | None = None, *, said: int = 24, came_out: int = 16) -> None:
+        self._counter = counter or TokenCounter()
+        self._said, self._came_out = said, came_out
+
+    def summarize(self, previous: str, steps: Sequence[Step], max_tokens: int) -> str:
+        """The new summary in at most `max_tokens` tokens."""
+        lines = [line for line in previous.split("\n") if line]
+        lines += [text for step in steps if (text := self._step(step))]
+        while lines and self._counter.count("\n".join(lines)) > max_tokens:
+            if len(lines) < 4:
+                lines.pop(0)
+            else:
+                older = len(lines) // 2
+                lines = lines[:older:2] + lines[older:]
+        return "\n".join(lines)
+
+    def _step(self, step: Step) -> str:
+        ref, head = step[0]
+        called = "; ".join(
+            f"{call.name} {self._short(arguments_text(call.arguments), self._said)}" for call in head.tool_calls
+        )
+        came = "; ".join(self._short(_gist(m.text, last=True), self._came_out) for _, m in step[1:])
+        if called:
+            return f"{ref} {called} → {came}" if came else f"{ref} {called}"
+        said = self._short(_gist(head.text), self._said)
+        return f"{ref} {head.role}: {said}" if said else ""
+
+    def _short(self, text: str, tokens: int) -> str:
+        return text if self._counter.count(text) <= tokens else self._counter.truncate(text, tokens - 1) + "…"
+
+
+def arguments_text(arguments: str) -> str:
+    """Call arguments in one line: the values of a flat object, or the JSON as it is."""
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return _NOISE.sub(" ", arguments).strip()
+    if isinstance(value, dict):
+        values = [v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in value.values()]
+        return _NOISE.sub(" ", ", ".join(values)).strip()
+    return _NOISE.sub(" ", arguments).strip()
+
+
+def _gist(text: str, *, last: bool = False) -> str:
+    """The first (or last) sentence with a word in it."""
+    parts = [p for p in _SENTENCE.split(text[-2000:] if last else text[:2000]) if re.search(r"\w{2}", p)]
+    return _NOISE.sub(" ", parts[-1 if last else 0]).strip() if parts else ""
+
+
+def messages_text(messages: Sequence[Message]) -> str:
+    """Messages as plain text, for a model that summarises them."""
+    out: list[str] = []
+    for m in messages:
+        calls = "".join(f"\n{call.name}({call.arguments})" for call in m.tool_calls)
+        out.append(f"{m.role}: {m.text}{calls}")
+    return "\n\n".join(out)
