@@ -164,8 +164,9 @@ class Reading:
     def common_tokens(self, previous: list[Seen], current: list[Seen]) -> int:
         """Tokens of the longest common beginning of two contexts.
 
-        Inside the first message that differs, text is compared up to the last blank before the difference, where
-        byte-pair encodings always end a token; so the figure is never too high and a word too low at most.
+        Inside the first message that differs, text is compared up to the last blank after a word before the
+        difference, where byte-pair encodings always end a token; so the figure is never too high, and a word too low
+        as a rule.
         """
         total = 0
         for before, now in zip(previous, current, strict=False):
@@ -181,6 +182,8 @@ class Reading:
         same = common_prefix(left, right)
         if same < max(len(left), len(right)):
             same = left.rfind(" ", 0, same)
+            while same > 0 and left[same - 1].isspace():
+                same = left.rfind(" ", 0, same)
         return self.counter.count(left[:same]) if same > 0 else 0
 
 

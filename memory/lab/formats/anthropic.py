@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .common import Draft, as_list, as_object, as_text, assistant, run_id, tool_call, tool_result
+from .common import Draft, as_list, as_name, as_object, as_text, assistant, run_id, tool_call, tool_result
 
 _BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
 
@@ -15,7 +15,7 @@ def reads(document: Any) -> bool:
     messages = as_list(document) or as_list(run.get("messages"))
     if not messages or not all("role" in as_object(m) for m in messages):
         return False
-    return "system" in run or any(b.get("type") in _BLOCKS for m in messages for b in _blocks(m))
+    return "system" in run or any(as_name(b.get("type")) in _BLOCKS for m in messages for b in _blocks(m))
 
 
 def _blocks(message: Any) -> list[dict[str, Any]]:

@@ -63,9 +63,14 @@ def _block_text(block: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
+def as_name(value: Any) -> str:
+    """The value where it is a string, else an empty one: kinds and ids can be looked up by it."""
+    return value if isinstance(value, str) else ""
+
+
 def as_count(value: Any) -> int:
     """The value where it is a whole number of at least 0, else 0."""
-    return value if isinstance(value, int) and value >= 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def tool_call(id: Any, name: Any, arguments: Any) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class _Elements:
 
     def read(self) -> Iterator[Document]:
         while True:
-            self._skip(", \t")
+            self._skip(", \t\n")
             if self.text.startswith("]"):
                 if self.text[1:].strip():
                     raise TranscriptError(f"{self.path}:{self.number}: text after the end of the array")
@@ -118,7 +118,7 @@ class _Elements:
         while not self.text:
             if not self._pull():
                 raise TranscriptError(f"{self.path}:{self.number}: the file ends inside an array")
-            self.text = self.text.lstrip(signs + "\n")
+            self.text = self.text.lstrip(signs)
 
     def _pull(self) -> bool:
         following = next(self.source, None)

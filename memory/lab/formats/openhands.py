@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .common import Draft, as_list, as_object, as_text, assistant, run_id, tool_call, tool_result
+from .common import Draft, as_list, as_name, as_object, as_text, assistant, run_id, tool_call, tool_result
 
 _KINDS = {"SystemPromptEvent", "MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent"}
 _SILENT = {"recall", "change_agent_state", "null", "condensation"}  # actions that no model call made
@@ -25,7 +25,7 @@ def is_event(value: Any) -> bool:
     event = as_object(value)
     if "role" in event:
         return False
-    return event.get("kind") in _KINDS or ("source" in event and ("action" in event or "observation" in event))
+    return as_name(event.get("kind")) in _KINDS or ("source" in event and ("action" in event or "observation" in event))
 
 
 def _events(document: Any) -> list[Any]:
@@ -34,22 +34,18 @@ def _events(document: Any) -> list[Any]:
 
 def drafts(document: Any) -> Iterator[Draft]:
     draft = Draft([], "openhands", run_id(as_object(document)))
-    calls: dict[Any, str] = {}  # event id of an action -> id of its call
+    calls: dict[str, str] = {}  # event id of an action -> id of its call
     for event in map(as_object, _events(document)):
         if "kind" in event:
             _add_kind(draft, event)
         elif "action" in event:
             _add_action(draft, event, calls)
-        elif _hashable(event.get("cause")) in calls:
-            draft.messages.append(tool_result(calls[event["cause"]], as_text(event.get("content"))))
+        elif "cause" in event and str(event["cause"]) in calls:
+            draft.messages.append(tool_result(calls[str(event["cause"])], as_text(event.get("content"))))
     yield draft
 
 
-def _hashable(value: Any) -> str | int | None:
-    return value if isinstance(value, (str, int)) else None
-
-
-def _add_action(draft: Draft, event: dict[str, Any], calls: dict[Any, str]) -> None:
+def _add_action(draft: Draft, event: dict[str, Any], calls: dict[str, str]) -> None:
     action, args = str(event.get("action")), as_object(event.get("args"))
     if action in ("system", "message", "finish"):
         speaker = "system" if action == "system" else "assistant" if event.get("source") == "agent" else "user"
@@ -61,7 +57,7 @@ def _add_action(draft: Draft, event: dict[str, Any], calls: dict[Any, str]) -> N
         shown = {key: value for key, value in args.items() if key != "thought"}
         call = tool_call(call_id, made.get("function_name") or action, shown)
         _add_call(draft, as_text(args.get("thought")), call)
-        calls[_hashable(event.get("id"))] = call_id
+        calls[str(event.get("id"))] = call_id
 
 
 def _add_call(draft: Draft, thought: str, call: dict[str, Any]) -> None:

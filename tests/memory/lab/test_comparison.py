@@ -1,0 +1,128 @@
+import math
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pandas as pd
+import pytest
+from carryforward.memory import KeepLast
+from carryforward.memory.lab import (
+    Transcript,
+    compare,
+    format_table,
+    load_comparison,
+    load_transcripts,
+    pool,
+    save_comparison,
+    summarize,
+)
+from lab_keepers import Everything, HeadAndLastTwo, KillsItsWorkerOnce, RaisesAtTheThirdCall, parcels
+from pandas.testing import assert_frame_equal
+
+POLICIES = ["tiered", KeepLast(steps=2), HeadAndLastTwo]
+BUDGETS = [2000, 4000]
+
+
+@pytest.fixture(scope="module")
+def transcripts(sample):
+    return list(load_transcripts(sample / "tau2-retail.jsonl.gz"))[:4]
+
+
+@pytest.fixture(scope="module")
+def table(transcripts):
+    return compare(transcripts, POLICIES, BUDGETS)
+
+
+def same(left, right):
+    assert_frame_equal(left.drop(columns="seconds"), right.drop(columns="seconds"))
+
+
+def test_one_row_for_each_transcript_policy_and_budget_in_order(table, transcripts):
+    names = ["tiered", "KeepLast", "HeadAndLastTwo"]
+    expected = [(t.id, n, b) for t in transcripts for n in names for b in BUDGETS]
+    got = [(t, p.partition("(")[0], b) for t, p, b in table[["transcript", "policy", "budget"]].itertuples(index=False)]
+    assert got == expected
+    assert table.attrs["settings"]["budgets"] == BUDGETS
+
+
+def test_the_same_inputs_give_the_same_table(table, transcripts):
+    same(table, compare(iter(transcripts), POLICIES, BUDGETS))
+
+
+def test_processes_give_the_same_table(table, transcripts):
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        same(table, compare(transcripts, POLICIES, BUDGETS, executor))
+
+
+def test_a_dask_cluster_gives_the_same_table(table, transcripts):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        same(table, compare(transcripts, POLICIES, BUDGETS, client.get_executor()))
+
+
+def test_the_share_of_a_lost_worker_is_done_again(transcripts, tmp_path):
+    killer = KillsItsWorkerOnce(tmp_path / "killed")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        got = compare(transcripts, {"all": killer}, BUDGETS, executor)
+    assert killer.marker.exists()
+    same(got, compare(transcripts, {"all": Everything}, BUDGETS))
+
+
+def test_a_policy_that_raises_is_said_in_its_rows_and_others_go_on():
+    table = compare([Transcript("parcels", parcels())], [RaisesAtTheThirdCall, Everything], [9000])
+    assert table["error"].tolist()[0].endswith("RuntimeError: no more room")
+    assert table["survival"].tolist() == [1 / 4, 1]
+    assert [row["errors"] for row in pool(table.to_dict("records"))] == [1, 0]
+
+
+def test_progress_counts_contexts(transcripts):
+    seen = []
+    compare(transcripts, ["keep-last"], [4000], progress=lambda done, total: seen.append((done, total)))
+    total = sum(len(t.steps) for t in transcripts)
+    assert seen[-1] == (total, total)
+    assert len(seen) == len(transcripts)
+
+
+def test_names_must_differ(transcripts):
+    with pytest.raises(ValueError, match="called the same"):
+        compare(transcripts, ["tiered", "tiered"], [4000])
+    with pytest.raises(ValueError, match="unknown policy 'nothing'"):
+        compare(transcripts, ["nothing"], [4000])
+
+
+def test_parquet_keeps_table_and_settings(table, tmp_path):
+    pytest.importorskip("pyarrow")
+    save_comparison(table, tmp_path / "t.parquet")
+    again = load_comparison(tmp_path / "t.parquet")
+    assert_frame_equal(again, table, check_dtype=False)
+    assert again.attrs["settings"] == table.attrs["settings"]
+
+
+def test_pooling_weighs_shares_by_what_they_are_shares_of():
+    common = {"policy": "p", "budget": 1, "demands_by_distance": (1, 0), "kept_by_distance": (0, 0), "error": None}
+    counts = {"prompt_tokens": 10, "uncached_tokens": 10, "compactions": 1, "summary_calls": 0, "seconds": 0.5}
+    shares = {"reachable": 1.0, "valid": 1.0, "within_budget": 1.0, "cached_share": 0.0, "price_index": 1.0}
+    few = {**common, **counts, **shares, "steps": 1, "demands": 1, "demands_far": 0, "full_price": 10.0}
+    many = {**few, "demands": 3, "full_price": 30.0, "price_index": 0.2, "survival": 1.0, "survival_far": math.nan}
+    [row] = pool([{**few, "survival": 0.0, "survival_far": math.nan}, many])
+    assert row["survival"] == 3 / 4
+    assert math.isnan(row["survival_far"])
+    assert row["price_index"] == pytest.approx((1 * 10 + 0.2 * 30) / 40)
+    assert (row["transcripts"], row["prompt_tokens"], row["demands_by_distance"]) == (2, 20, (2, 0))
+
+
+def test_summary_has_a_row_for_each_policy_and_budget(table):
+    assert len(summarize(table)) == len(POLICIES) * len(BUDGETS)
+
+
+def test_plain_table():
+    rows = [{"policy": "tiered", "steps": 12345, "survival": 0.5}, {"policy": "x", "steps": 7, "survival": math.nan}]
+    assert format_table(rows, ["policy", "steps", "survival"]) == (
+        "policy   steps  survival\ntiered  12,345     0.500\nx            7         -"
+    )
+
+
+def test_an_empty_comparison_is_an_empty_table():
+    assert isinstance(compare([], ["tiered"], [4000]), pd.DataFrame)

@@ -1,0 +1,119 @@
+"""Explanations and pictures."""
+
+import pytest
+from carryforward.memory.lab import (
+    Transcript,
+    compare,
+    load_transcripts,
+    plot_context,
+    plot_frontier,
+    plot_misses,
+    plot_seconds,
+    plot_survival,
+    replay,
+)
+from carryforward.memory.lab.explanation import parts, spans
+from carryforward.memory.lab.plots import frontier
+from hypothesis import given
+from hypothesis import strategies as st
+from lab_keepers import Everything, HeadAndLastTwo, WithLookup, parcels
+
+
+@pytest.fixture(scope="module")
+def run():
+    return Transcript("parcels", parcels())
+
+
+@pytest.fixture(scope="module")
+def real(sample):
+    return load_transcripts(sample / "mini-swe-agent.jsonl.gz")[0]
+
+
+def test_a_step_in_words(run):
+    text = replay(run, HeadAndLastTwo, 9000).explain(6)
+    assert "Shown whole: 0-1, 4-5. Shortened: none. Left out: 2-3." in text
+    assert "It was last rewritten for call 3, message 6." in text
+    assert "S_88232: last seen in message 3" in text
+    assert "MISSED: no longer shown since call 3, message 6; no look-up brings it back." in text
+
+
+def test_what_a_look_up_brings_back_is_said(run):
+    replayed = replay(run, WithLookup, 9000)
+    assert "one look-up brings it back" in replayed.explain(6)
+    assert "S_88231: last seen in message 3" in replayed.explain(4)
+    assert "; shown." in replayed.explain(4)
+
+
+def test_growth_is_said(run):
+    assert "only grown so far" in replay(run, Everything, 9000).explain(8)
+
+
+def test_a_step_without_a_record(run):
+    with pytest.raises(ValueError, match="no record of step 3"):
+        replay(run, Everything, 9000).explain(3)
+
+
+def test_compactions_of_ours_are_told_with_their_reason(real):
+    replayed = replay(real, "fold", 4000)
+    last = replayed.records[-1].step
+    assert "tokens)" in replayed.explain(last)
+
+
+@pytest.mark.parametrize("policy", ["tiered", "mask", HeadAndLastTwo])
+def test_parts_add_up_to_the_context(real, policy):
+    replayed = replay(real, policy, 4000)
+    for record in replayed.records:
+        found = parts(replayed.reading, record)
+        assert sum(found.tokens.values()) + 3 == record.prompt_tokens
+        assert set(found.whole).isdisjoint(found.shortened)
+        assert len(found.whole) + len(found.shortened) + len(found.added) == len(record.shown)
+
+
+@given(st.sets(st.integers(0, 60)))
+def test_spans_say_the_indices(indices):
+    text = spans(indices)
+    read = set()
+    for span in text.split(", ") if indices else []:
+        first, _, last = span.partition("-")
+        read |= set(range(int(first), int(last or first) + 1))
+    assert read == indices
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1))
+def test_no_point_beats_the_frontier(points):
+    best = frontier(points)
+    assert set(best) <= set(points)
+    for price, share in points:
+        assert any(p <= price and s >= share for p, s in best)
+
+
+@pytest.fixture(scope="module")
+def table(sample):
+    runs = list(load_transcripts(sample / "tau2-retail.jsonl.gz"))[:3]
+    return compare(runs, ["tiered", "keep-last"], [2000, 4000])
+
+
+@pytest.mark.parametrize("plot", [plot_survival, plot_frontier, plot_misses])
+def test_plots_of_a_comparison_say_what_they_show(plot, table):
+    axes = plot(table)
+    assert "(" in axes.get_xlabel()
+    assert "(%" in axes.get_ylabel()
+    shown = {text.get_text() for text in axes.get_legend().get_texts()}
+    assert any("tiered" in name for name in shown)
+    assert any("keep-last" in name for name in shown)
+    assert plot(table, axes) is axes
+    axes.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(("plot", "unit"), [(plot_context, "(tokens)"), (plot_seconds, "(ms)")])
+def test_plots_of_steps(plot, unit, real):
+    axes = plot(replay(real, "tiered", 4000).frame())
+    assert unit in axes.get_ylabel()
+    axes.figure.canvas.draw()
+
+
+def test_a_timeline_shows_parts_budget_and_marks(real):
+    axes = replay(real, "tiered", 4000).timeline()
+    shown = {text.get_text() for text in axes.get_legend().get_texts()}
+    assert {"system prompt", "task", "budget", "low mark", "high mark", "compaction"} <= shown
+    axes.figure.canvas.draw()
