@@ -22,7 +22,7 @@ _ZH_SCALE = re.compile(
 )
 _PLUS_MINUS = re.compile(r"\s?(?:±|\+/-|\+-)\s?(?=[\d.])")
 _TO = re.compile(
-    r"\s?(?:-|–|~)\s?(?=[-+$€£¥.]?\s?[\d.])|\s?(?:to|through|and|till|until)\s(?=[-$€£¥]?\s?[\w.])|\s?(?:至|到)\s?(?=[-\d零一二三四五六七八九十百千两])|-\s(?:to|and|or)\s(?=\d)|\s?和(?=[\d一二三四五六七八九十])",
+    r" ?(?:-|–|~) ?(?=[-+$€£¥.]? ?[\d.])| ?(?:to|through|and|till|until) (?=[-$€£¥]? ?[\w.])| ?(?:至|到) ?(?=[-\d零一二三四五六七八九十百千两])|- (?:to|and|or) (?=\d)| ?和(?=[\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
 _ENGLISH_UNITS = frozenset(
@@ -75,6 +75,11 @@ _COUNTER_SKIP = re.compile(r"[个枚](?=[一-鿿])")
 _DOT_CURRENCIES = frozenset(
     "EUR VND BRL IDR CZK PLN HUF DKK NOK SEK TRY RUB RON BGN UAH CLP COP ARS kr ISK RSD".split()
 )
+
+
+_THREE_DECIMALS = re.compile(r"\.\d{3}")
+_CENTS = re.compile(r"(?: and)? (\d\d)(?=\.?\s*$|[.;,] (?!\d)| more\b)")
+_CENTS_WORDS = re.compile(r"(?: and)? (?=[a-z]+(?:[ -][a-z]+)?\.?$)")
 
 
 class Amount(NamedTuple):
@@ -132,6 +137,9 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
         return None
     glued = True
     pos = end
+    if text[end : end + 2] in (",-", ".-", ".–") and money_mark(text, end + 2):
+        pos = end + 2 + (text[end + 2 : end + 3] == " ")
+        return read_unit(text, pos)
     if char == " ":
         pos, glued = end + (2 if text[end + 1 : end + 2] == " " and text[end + 2 : end + 3] > "⺀" else 1), False
     elif char == "-" and text[end + 1 : end + 2].isalpha():
@@ -151,6 +159,8 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
         return unit
     unit = read_unit(text, pos)
     if unit is None:
+        if head in tables().counters:
+            return Unit(head, "quantity", pos + 1)
         return None
     word = text[pos : unit.end]
     lower = word.lower()
@@ -167,6 +177,12 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
     if money and unit.kind == "money" and not glued and lower in ("all", "try", "top"):
         return None
     return unit
+
+
+def money_mark(text: str, pos: int) -> bool:
+    """Whether a currency follows at `pos`, after a space at most ("50,- Kč")."""
+    unit = read_unit(text, pos + (text[pos : pos + 1] == " "))
+    return unit is not None and unit.kind == "money"
 
 
 def _quote_unit(text: str, pos: int, glued: bool) -> Unit | None:
@@ -240,7 +256,9 @@ def finish_amount(
         value, symbol, kind, end = special
     else:
         found = unit_after(text, end, decimal=form != "integer", money=currency is not None)
-        if found is not None and (currency is None or found.kind == "money"):
+        if found is not None and currency is not None and found.symbol.startswith("/"):
+            symbol, end = currency + found.symbol, found.end
+        elif found is not None and (currency is None or found.kind == "money"):
             if currency is None or found.symbol not in ("$",):
                 symbol, kind, end = _with_money(currency, found)
                 value, end, symbol = _after_unit(text, value, end, symbol)
@@ -250,10 +268,28 @@ def finish_amount(
                 symbol, end = f"{currency}{per.symbol}", per.end
         elif found is None and currency is None and text[end : end + 1] == "[" and text[end + 1 : end + 2].isalpha():
             found = read_unit(text, end)
+    if left.unit and (symbol is None or symbol == "°"):
+        symbol, kind = left.unit, "percent" if left.unit == "%" else "quantity"
+    if symbol in _DOT_CURRENCIES and form == "decimal" and _THREE_DECIMALS.fullmatch(text[number.end - 4 : number.end]):
+        value = value * 1000
+    if kind == "money" and form == "integer" and not scaled:
+        value, end = _cents(text, value, end)
     if kind == "duration" or symbol in ("month", "year"):
         old = _OLD.match(text, end)
         end = old.end() if old else end
     return Amount(value, end, symbol, kind, form, scaled, vague, None, None, uncertainty)
+
+
+def _cents(text: str, value: Decimal, end: int) -> tuple[Decimal, int]:
+    """"15 dollars 50", "15 dollars and 15", "35€ 99": two digits at the end of the phrase are hundredths."""
+    match = _CENTS.match(text, end)
+    if match:
+        return value + Decimal(match[1]) / 100, match.end(1)
+    match = _CENTS_WORDS.match(text, end)
+    words = read_words(text, match.end()) if match else None
+    if words and 0 < words.value < 100 and words.value % 1 == 0 and text[words.end : words.end + 2] in ("", ".", ". "):
+        return value + words.value / 100, words.end
+    return value, end
 
 
 def _per(text: str, end: int) -> Unit | None:
@@ -297,7 +333,7 @@ def _special_unit(text: str, value: Decimal, end: int, form: str) -> tuple[Decim
         unit = read_unit(text, end + 2)
         if unit and unit.kind == "duration":
             return value + Decimal("0.5"), unit.symbol, "duration", unit.end
-    if text[end : end + 1] == "打" and text[end + 1 : end + 2] not in "电字的开破算":
+    if text[end : end + 1] == "打" and text[end + 1 : end + 2] not in tuple("电字的开破算"):
         return value * 12, "个", "quantity", end + 1
     return None
 

@@ -40,7 +40,7 @@ NAMING = frozenset(
     "windows model series type class build revision rev commit channel unit-id sku isbn doi pmid".split()
 )
 _NAMING_IS = re.compile(
-    r"(?:account|card|phone|serial|order|id|ticket|invoice|room|flight|ssn|passport|zip|tracking|reference|number|编号|单号|账号|卡号|编码|序列号|编码是|传真是|号码是)"
+    r"(?:account|card|phone|serial|order|id|ticket|invoice|room|flight|ssn|passport|zip|tracking|reference|编号|单号|账号|卡号|编码|序列号|编码是|传真是|号码是)"
     r"(?:\s?(?:number|no\.?|code|#))?\s?(?:is|:|=|#|是|为)?:?\s{0,2}#?$",
     re.IGNORECASE,
 )
@@ -51,6 +51,9 @@ _ZH_BOUNDS: tuple[tuple[str, Bound], ...] = (
     ("至少是", ">="), ("超过", ">"), ("大于", ">"), ("高于", ">"), ("多于", ">"), ("突破", ">"), ("超", ">"), ("过", ">"),
     ("小于", "<"), ("低于", "<"), ("少于", "<"), ("不到", "<"), ("不足", "<"), ("等于", "="), ("逾", ">"),
 )  # fmt: skip
+
+
+_PERCENT_OF = re.compile(r"per ?cents? of $|percentages? of $", re.IGNORECASE)
 
 
 class Left(NamedTuple):
@@ -64,6 +67,8 @@ class Left(NamedTuple):
     bound: Bound | None = None
     naming: bool = False
     accounting: bool = False
+    dash: int = -1  # where "- 20 degrees" begins, in case the number is a temperature
+    unit: str | None = None  # a unit that stands before the number: "percent of 10", 华氏温度100度
 
 
 @cache
@@ -72,7 +77,6 @@ def _currency_symbols() -> dict[str, str]:
     symbols = {code: code for code in known.codes} | known.currency_signs
     for code in known.codes:
         symbols.setdefault(code.lower(), code)
-        symbols.setdefault(code.capitalize(), code)
         symbols.setdefault(code + "$", code)
         symbols.setdefault(code.lower() + "$", code)
     return symbols
@@ -84,6 +88,8 @@ def _currency_before(text: str, pos: int, floor: int) -> tuple[int, str, int] | 
     if match is None:
         return None
     sign = match[1]
+    if sign[:2] == "a ":
+        return match.end(1) - 1, _currency_symbols().get(sign[-1], sign[-1]), 0
     symbols = _currency_symbols()
     compact = sign.replace(" ", "")
     for candidate in (sign, compact, compact.upper() if compact.endswith("$") else compact):
@@ -99,8 +105,16 @@ def _currency_before(text: str, pos: int, floor: int) -> tuple[int, str, int] | 
 
 
 def _word_before(text: str, pos: int, floor: int) -> tuple[str, int]:
-    match = _WORD.search(text, max(floor, pos - 28), pos)
-    return (match[1].lower().lstrip("(\"'[|"), match.start(1)) if match else ("", pos)
+    """The word before the space at `pos - 1`, in lower case, and where it begins."""
+    stop = pos - 1
+    while stop > floor and pos - stop < 4 and text[stop - 1] == " ":
+        stop -= 1
+    lowest = max(floor, stop - 24)
+    start = max(text.rfind(" ", lowest, stop), text.rfind("\n", lowest, stop)) + 1
+    if start == 0:
+        start = max(floor, stop - 24)
+    word = text[start:stop]
+    return word.lower().lstrip("(\"'[|"), start
 
 
 def _is_minus(text: str, pos: int, floor: int) -> bool:
@@ -150,7 +164,10 @@ def _symbol_left(text: str, pos: int, floor: int, left: Left) -> Left:
 
 
 def _chinese_left(text: str, pos: int, floor: int, left: Left) -> Left:
-    words = text[max(floor, pos - 5) : pos]
+    words = text[max(floor, pos - 6) : pos]
+    temperature = re.search("(华氏|摄氏)(?:温度)?$", words)
+    if temperature:
+        return left._replace(unit="°F" if temperature[1] == "华氏" else "°C")
     if words.endswith("第"):
         return left._replace(naming=True)
     if words.endswith("负"):
@@ -184,7 +201,9 @@ def _words_left(text: str, pos: int, floor: int, left: Left) -> Left:
     ):
         return left._replace(naming=left.currency is None)
     if word == "-" and text[max(floor, start - 2) : start].strip().isalpha():
-        return left._replace(start=start, negative=False)
+        return left._replace(dash=start)
+    if word == "of" and _PERCENT_OF.search(text, max(floor, pos - 14), pos):
+        return left._replace(unit="%")
     if word[-1] > "⺀":
         return _chinese_left(text, start + len(word), floor, left)
     return left

@@ -38,10 +38,18 @@ NUMERIC_DATE = re.compile(
 )
 MONTH_NUMBER = re.compile(r"(?:(?:19|20)\d\d[-/](?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[-/](?:19|20)\d\d)(?![\d/-])")
 YEARS = re.compile(
-    r"(?:1[5-9]|20)\d\d(?:\s?[-–~/]\s?(?:(?:1[5-9]|20)\d\d|\d\d))?(?![\d%])(?!\.\d|,\d{3})"
-    r"(?:\s?(?:q[1-4]|h[12]|BC|AD|BCE|CE)\b)?",
+    r"(?:1[5-9]|20)\d\d(?:\s?(?:[-–~/]|to|until|till|through|and)\s?(?:(?:1[5-9]|20)\d\d|(?<=[-–/])\d\d))?(?![\d%])(?!\.\d|,\d{3})"
+    r"(?:\s?(?:q[1-4]|h[12]|BC|AD|BCE|CE)\b|s\b|\s?年)?",
     re.IGNORECASE,
 )
+DAY_OF_MONTH = re.compile(r"(?:0?[1-9]|[12]\d|3[01])/(?:0?[1-9]|[12]\d|3[01])(?![\d/])")
+YEAR_IN_WORDS = re.compile(
+    r"(?:(?:six|seven|eigh|nine)teen|twenty)[ -](?:hundred(?: and)?[ -])?"
+    r"(?:(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen)|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+    r"(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)\b(?![ -](?:thousand|million|fifth|first|th))",
+    re.IGNORECASE,
+)
+WORD_CLOCK = re.compile(r"\s(?:[ap]\.?m\b|o'?\s?clock)", re.IGNORECASE)
 CLOCK = re.compile(
     r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?!\d)(?:\s?[ap](?:\.?\s?m)?\b\.?)?"
     r"|(?:0?\d|1[0-2])(?:\.[0-5]\d)?\s?(?:[ap]\.?\s?m\b\.?|o'?\s?clock|noon\b)"
@@ -50,19 +58,23 @@ CLOCK = re.compile(
     re.IGNORECASE,
 )
 CLOCK_RANGE = re.compile(
-    r"\d{1,2}(?:[:.]\d\d)?\s?(?:-|–|~|to|and|until|till)\s?(?=\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b)", re.IGNORECASE
+    r"\d{1,2}(?:[:.]\d\d)?\s?(?:-|–|~|to|and|until|till)\s?(?=\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b|\d{1,2}:\d\d)",
+    re.IGNORECASE,
 )
 _ZH_NUMBER = r"[\d零一二三四五六七八九十]"
 CHINESE_DATE = re.compile(
-    rf"(?:(?:[12]\d{{3}}|[一二]{_ZH_NUMBER}{{3}}|\d\d(?=\s?年\s?\d))\s?年(?:代|初|底|末|度)?\s?)?"
-    rf"(?:(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月(?![球饼饿])份?(?:初|底|末|中旬|上旬|下旬)?\s?)?"
+    rf"(?:(?:[12]\d{{3}}|[一二零]{_ZH_NUMBER}{{3}}|零[一二三四五六七八九]|0\d|\d\d(?=\s?年\s?\d))\s?年(?:代|初|底|末|度)?\s?)?"
+    rf"(?:(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九正])\s?月(?![球饼饿])份?(?:初|底|末|中旬|上旬|下旬)?\s?"
+    rf"(?:[二三]?十[一二三四五六七八九]?(?![日号个\d])|初[一二三四五六七八九十])?)?"
     rf"(?:(?:[12]\d|3[01]|0?[1-9]|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九]|廿[一二三四五六七八九])\s?[日号](?!元|线|楼|店|码))?"
 )
-_AFTER_DURATION = re.compile(r"[前后内来间半之多以的]")
+_ZH_HOUR = r"(?:[01]?\d|2[0-4]|二?十[一二三四五六七八九]?|[零一二三四五六七八九两])\s?"
 CHINESE_CLOCK = re.compile(
-    rf"(?:[01]?\d|2[0-4]|二?十[一二三四五六七八九]?|[零一二三四五六七八九两])\s?(?:点(?!{_ZH_NUMBER}*[\d零一二三四五六七八九]*[%元米])|时(?!间))"
-    rf"(?:钟|整|半|[一三]刻|{_ZH_NUMBER}{{1,3}}\s?分?(?:{_ZH_NUMBER}{{1,3}}\s?秒)?)?"
+    rf"{_ZH_HOUR}(?:点(?:钟|整|半|[一三]刻|\s?{_ZH_NUMBER}{{1,3}}\s?分|(?!\s?{_ZH_NUMBER}))"
+    rf"|时(?!间)(?:{_ZH_NUMBER}{{1,3}}\s?分(?:{_ZH_NUMBER}{{1,3}}\s?秒)?|整|半)?)"
 )
+SPOKEN_CHINESE_CLOCK = re.compile(rf"{_ZH_HOUR}点\s?{_ZH_NUMBER}{{1,3}}分?")
+DAY_PARTS = ("上午", "下午", "晚上", "早上", "凌晨", "中午", "傍晚", "早晨", "夜里")
 
 MONTHS = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul "

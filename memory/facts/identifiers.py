@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from . import dates
 from .fact import Kind
+from .notation import VULGAR
 from .numerals_en import STARTERS
 from .unit_reader import read_unit
 from .units import tables
@@ -63,6 +64,8 @@ _ABBREVIATION = re.compile(r"(?:[A-Za-z]\.){2,}|[A-Z][a-z]+\.[A-Z][a-z]+|e\.g|i\
 
 NONE: Pieces = ()
 MAX_CHUNK = 400
+GUID_DIGITS = 32
+LONG_NUMBER = 7  # so many digits with one letter behind them are a serial number
 
 
 def classify(chunk: str) -> Pieces:
@@ -79,6 +82,18 @@ def classify(chunk: str) -> Pieces:
     if not body:
         return NONE
     end = start + len(body)
+    if "::" in chunk and _IPV6.fullmatch(chunk.strip(".,;")):
+        return _one("identifier", 0, len(chunk.rstrip(".,;")))
+    if (
+        not body.isalpha()
+        and chunk[start - 1 : start] == "."
+        and body[0].isdigit()
+        and chunk[: start - 1].rstrip("-+$€£¥.") == ""
+        and ".." not in chunk[:start].replace("$..", "")
+    ):
+        start, body = start - 1, "." + body
+    if body[0] in VULGAR:
+        return _one("number", start, end)
     has_digit = not body.isalpha() and any(c.isdigit() for c in body)
     if not has_digit:
         return _without_digits(chunk, body, start, end)
@@ -161,9 +176,15 @@ def _split(chunk: str, mark: str, start: int, end: int) -> Pieces:
 
 
 def _with_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
-    if _PURE_NUMBER.fullmatch(body) and (body.count(".") < 2 or _DOT_GROUPS.fullmatch(body.rstrip("%"))):
+    if (
+        _PURE_NUMBER.fullmatch(body)
+        and len(body) != GUID_DIGITS
+        and (body.count(".") < 2 or _DOT_GROUPS.fullmatch(body.rstrip("%")))
+    ):
         if chunk[start - 1 : start] == "#" or chunk[:1] == "#":
             return _one("identifier", 0, end)
+        return _one("number", start, end)
+    if start and chunk[start - 1] in "$€£¥" and body[0].isdigit():
         return _one("number", start, end)
     if _URL.match(body):
         return _one("url", start, end)
@@ -174,7 +195,7 @@ def _with_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
         return _one("identifier", start, end)
     if chunk[:1] == "#" or body[:1] == "#":
         return _one("identifier", 0, end)
-    if body[0].isdigit():
+    if body[0].isdigit() or body[0] == ".":
         return _digit_first(chunk, body, start, end)
     return _letter_first(chunk, body, start, end)
 
@@ -198,7 +219,7 @@ def _digit_first(chunk: str, body: str, start: int, end: int) -> Pieces:
         if re.fullmatch(r"\d+[eE]\d+", body):
             return _one("number", start, end)
         return _one("identifier", start, end)
-    if _is_figure(body):
+    if _is_figure(body, signed=chunk[start - 1 : start] == "-"):
         return _one("number", start, end)
     if ":" in body and "::" not in body:
         head = body.split(":", 1)[0]
@@ -223,7 +244,7 @@ def _shift(pieces: Pieces, by: int) -> Pieces:
     return tuple(Piece(p.role, p.start + by, p.end + by) for p in pieces)
 
 
-def _is_figure(body: str) -> bool:
+def _is_figure(body: str, *, signed: bool = False) -> bool:
     """Digits with a unit, a scale letter or another figure glued to them: "5mg/mL", "10-15", "3k", "27-kilometer"."""
     head = _NUMBER_START.match(body)
     if head is None:
@@ -244,15 +265,17 @@ def _is_figure(body: str) -> bool:
             return True
         unit = read_unit(body, len(head[0]) + 1) or read_unit(body, len(head[0]))
         return unit is not None and unit.end == len(body)
-    return _unit_tail(tail)
+    return _unit_tail(tail, len(head[0]), signed=signed)
 
 
-def _unit_tail(tail: str) -> bool:
+def _unit_tail(tail: str, digits: int = 1, *, signed: bool = False) -> bool:
     """Whether letters glued to a number are a scale, a unit, a currency or a mixture of them."""
     if tail[0] in "°%‰$€£¥²³½¼¾×±^":
         return True
+    if len(tail) == 1 and tail in "CF" and signed:
+        return True
     if len(tail) == 1:
-        return tail in _GLUED_LETTERS or ord(tail) > 127
+        return (digits < LONG_NUMBER and tail in _GLUED_LETTERS) or ord(tail) > 127
     dash = tail.find("-") if tail[0] not in "-" else -1
     if dash > 0 and tail[dash + 1 : dash + 2].isdigit():
         rest = _NUMBER_START.match(tail, dash + 1)

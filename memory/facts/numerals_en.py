@@ -31,12 +31,18 @@ _ORDINAL_SCALES = {
 }
 _FRACTION_ONLY = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _ARTICLES = ("a", "an")
-_DIGITS = re.compile(r"\d{1,3}(?:\.\d+)?(?![\d,.]*\d|[\w/%])")
+_DIGITS = re.compile(r"\d{1,3}(?![\d,.]*\d|[\w/%])(?! (?:hundred|thousand|million|billion))")
 _WORD = re.compile(r"[A-Za-z]+")
 _GAP = re.compile(r"\s?&\s|\s{1,4}(?:-\s{1,2})?|-|,\s(?=[a-z])")
 
-STARTERS = frozenset(UNITS) | frozenset(TENS) | {"half", "quarter", "third", "dozen", "minus", "negative"}
 ORDINALS = frozenset(_ORDINAL_UNITS) | frozenset(_ORDINAL_TENS) | frozenset(_ORDINAL_SCALES) | {"second"}
+STARTERS = (
+    frozenset(UNITS)
+    | frozenset(TENS)
+    | (ORDINALS - {"first", "second"})
+    | frozenset(word + "s" for word in _ORDINAL_SCALES)
+    | {"half", "quarter", "dozen", "hundred", "thousand", "million", "billion", "trillion"}
+)
 
 
 class Words(NamedTuple):
@@ -295,6 +301,9 @@ def _as_numerator(text: str, pos: int, value: Decimal, end: int, last_start: int
             return Words(upper / compound[0] if compound[1] or upper == 1 else Decimal(-1), compound[2], True)
     lower = _denominator(text, gap.end())
     if lower is None:
+        ordinal = _token(text, gap.end())
+        if ordinal and ordinal.word == "first" and last and last.word in TENS:
+            return Words(Decimal(-1), ordinal.end, True)
         return None
     number, plural, stop = lower
     word = text[gap.end() : stop].lower()

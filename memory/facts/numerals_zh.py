@@ -19,6 +19,7 @@ SCALES = frozenset(_LARGE) | {"千", "百"}
 
 _ARABIC = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
 _PART_OF = re.compile(r"\s*分\s*之\s*")
+_PART_OF_LARGE = re.compile(r"[万亿]+\s*分\s*之")
 _AND = re.compile(r"\s*又\s*")
 _DOT = re.compile(r"\s*点\s*(?=[零一二三四五六七八九\d])")
 _GAP = re.compile(r"\s{1,3}")
@@ -61,7 +62,7 @@ def _whole(text: str, pos: int) -> _Whole | None:
     while True:
         char = text[cursor : cursor + 1]
         if char in DIGITS and char:
-            if pending is not None and run == 0:
+            if pending is not None and (run == 0 or char == "两"):
                 break
             digit = DIGITS[char]
             zero = zero or (digit == 0 and pending is None)
@@ -69,14 +70,20 @@ def _whole(text: str, pos: int) -> _Whole | None:
             run += 1
             cursor += 1
         elif char in _SMALL and char:
+            if pending is None and chars and (_char(text, cursor + 1) == "分" or char == "千"):
+                break
             group += (Decimal(1) if pending is None or pending == 0 else pending) * _SMALL[char]
             pending, run, step, zero = None, 0, _SMALL[char], False
             cursor += 1
         elif char in _LARGE and char:
-            if not chars:
+            if not chars and not _PART_OF_LARGE.match(text, cursor):
+                break
+            if char == "兆" and _char(text, cursor + 1) in tuple("字瓦赫位比帕焦伏"):
                 break
             unit = _LARGE[char]
             below = group + (pending or 0)
+            if not chars:
+                below = Decimal(1)
             if unit == 10**4:
                 section = (section + below) * unit if section and not below else section + below * unit
             else:

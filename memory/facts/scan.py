@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from decimal import Decimal
 from typing import cast
 
 from . import dates
@@ -17,6 +18,7 @@ from .numerals_en import read_words
 from .numerals_zh import DIGITS, NUMERALS, read_numeral
 from .origin import Origin
 from .spoken import allowed_word, allowed_zh
+from .unit_reader import read_unit
 
 _CHUNK = re.compile(r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+")
 _CHUNK_ZH = re.compile(r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+|[零一二三四五六七八九十百千万亿两半几第上下负对电传]")
@@ -31,6 +33,14 @@ _AFTER_BOUNDS: dict[str, Bound] = {
     "以上": ">=", "以下": "<=", "以内": "<=", "或以上": ">=", "或者以上": ">=", "或更多": ">=", "或者更多": ">=",
     "多": ">", "余": ">", "or more": ">=", "or less": "<=", "or greater": ">=", "or fewer": "<=", "+": ">=",
 }  # fmt: skip
+
+
+LONG_CODE = 10
+_ADDRESS = re.compile(
+    r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
+)
+_DECIMAL = re.compile(r"\d+\.\d+")
+_ENDS = frozenset("#")  # "No.:", "#:"
 
 
 class Scanner:
@@ -76,10 +86,35 @@ class Scanner:
                         )
                     consumed = stop
                 elif role == "number":
+                    if not piece_start and piece_end == len(chunk) and self._bare(chunk, at, offset + piece_end, end):
+                        consumed = offset + piece_end
+                        continue
                     consumed = self._number(at, offset + piece_end, start, end)
                 else:
                     consumed = self._other(role, at, offset + piece_end, start, end)
         self._settle(first)
+
+    def _bare(self, chunk: str, at: int, stop: int, end: int) -> bool:
+        """The short way for numbers in lists, literals and calls, where nothing around them matters.
+
+        Adds the fact and says True when marks stand on both sides: ", 207588)", ": 193.79}".
+        """
+        plain = self.plain
+        if stop >= end or at < 2 or len(chunk) > 30:
+            return False
+        after, before = plain[stop], plain[at - 1]
+        if after not in "),}]" or (after == "," and plain[stop + 1 : stop + 2].isdigit()):
+            return False
+        if before == " ":
+            before = plain[at - 2]
+            if before not in ",:=" or plain[at - 3] in _ENDS:
+                return False
+        elif before not in "=:":
+            return False
+        if not (chunk.isdigit() or _DECIMAL.fullmatch(chunk)):
+            return False
+        self.facts.append(Fact("quantity", chunk, (at, stop), Decimal(chunk), source=self.source, origin=self.origin))
+        return True
 
     def _emit(self, kind: Kind, start: int, end: int) -> int:
         word = self.text[start:end]
@@ -133,12 +168,28 @@ class Scanner:
         if date:
             return date
         left = look_left(plain, at, floor)
-        if left.naming:
+        if left.naming or self._is_code(at, stop, end):
             return self._named(at, stop, end)
+        address = _ADDRESS.match(plain, at, end)
+        if address:
+            return self._emit("identifier", at, address.end())
         amount = read_amount(plain, at, left)
         if amount is None or amount.end > end:
             return stop
+        if amount.end < stop and amount.unit is None and plain[amount.end] == "." and not plain[amount.end + 1].isdigit():
+            stop = amount.end
         return self._figure(at, amount, left, end)
+
+    def _is_code(self, at: int, stop: int, end: int) -> bool:
+        """Whether ten digits and more without groups in running text are a number that names something."""
+        plain = self.plain
+        digits = plain[at:stop]
+        if len(digits) < LONG_CODE or not digits.isdigit():
+            return False
+        after = plain[stop : min(end, stop + 12)]
+        if stop >= len(plain) and plain[max(0, at - 2) : at].strip(" -+") == "":
+            return False
+        return not (after.strip() and (after.strip()[0].isalpha() and read_unit(plain, stop + (after[0] == " "))))
 
     def _named(self, at: int, stop: int, end: int) -> int:
         """A number that is a name: "room 12", "#4711"."""
@@ -155,9 +206,9 @@ class Scanner:
         plain = self.plain
         if self.chinese:
             stop = dates.chinese_date(plain, at)
-            if stop > at and not (stop < end and plain[stop - 1] == "年" and plain[stop] in "前后内间半"):
+            if stop > at:
                 return self._emit("date", at, stop)
-            clock = dates.CHINESE_CLOCK.match(plain, at, end)
+            clock = self._chinese_clock(at, end, floor)
             if clock:
                 return self._emit("time", at, clock.end())
         head = plain[at : at + 5]
@@ -175,29 +226,59 @@ class Scanner:
             match = dates.DAY_FIRST.match(plain, at, end) or dates.NUMERIC_DATE.match(plain, at, end)
             if match:
                 return self._emit("date", at, match.end())
-        if head[:1] in "12" and head[:4].isdigit() and len(head) >= 4:
+        if head[:1] in ("1", "2") and head[:4].isdigit() and len(head) >= 4:
             match = dates.YEARS.match(plain, at, end)
             if match and self._is_year(match[0], at, match.end(), floor, end):
                 return self._emit("date", at, match.end())
+        if "/" in head:
+            match = dates.DAY_OF_MONTH.match(plain, at, end)
+            if match and self._is_day(at, match.end(), floor, end):
+                return self._emit("date", at, match.end())
         return 0
+
+    def _chinese_clock(self, at: int, end: int, floor: int) -> re.Match[str] | None:
+        if self.plain[max(floor, at - 2) : at] in dates.DAY_PARTS:
+            spoken = dates.SPOKEN_CHINESE_CLOCK.match(self.plain, at, end)
+            if spoken:
+                return spoken
+        return dates.CHINESE_CLOCK.match(self.plain, at, end)
 
     def _is_year(self, word: str, at: int, stop: int, floor: int, end: int) -> bool:
         """Whether four digits are a year: a word of time stands before them, and no unit behind."""
         plain = self.plain
         behind = plain[stop : min(end, stop + 2)]
-        if behind[:1].isalpha() or behind[:1] in "-_/%$€£¥°:" or (at > floor and plain[at - 1] in "$€£¥=#_-+."):
+        if word[-1] in "s年" or (len(word) > 6 and word[4:].strip(" ")[0] in "-–~/tTuU" and word[-4:].isdigit()):
+            return not (behind[:1].isalpha() and word[-1].isdigit())
+        mark = behind[:1]
+        if mark and (mark.isalpha() or mark in "-_/%$€£¥°:" or (mark == "." and behind[1:].isdigit())) or (at > floor and plain[at - 1] in "$€£¥=#_-+."):
             return False
         before = plain[max(floor, at - 16) : at].lower().rstrip(" (")
         previous = before.rsplit(None, 1)[-1] if before else ""
         if previous.strip("(,\"'") in _YEAR_WORDS:
             return True
-        return len(word) > 4 and word[-1].isalnum() and word[4:].strip()[:1].lower() in "qhba" and "-" not in word
+        if len(previous) == 2 and previous[0] in "qh" and previous[1].isdigit():
+            return True
+        return len(word) > 4 and word[4:].strip()[:1].lower() in ("q", "h", "b", "a")
+
+    def _is_day(self, at: int, stop: int, floor: int, end: int) -> bool:
+        """Whether "11/20" is a day of a month: a word of time or another such day stands beside it."""
+        plain = self.plain
+        before = plain[max(floor, at - 14) : at].lower().rstrip()
+        previous = before.rsplit(None, 1)[-1] if before else ""
+        if previous in _BEFORE_DAY or previous in dates.WEEKDAYS or (previous.endswith("?") and "date" in before):
+            return True
+        if before.endswith(",") and any(f.kind == "date" and f.span[1] >= at - 3 for f in self.facts[-1:]):
+            return True
+        after = plain[stop : min(end, stop + 10)].lower().split()
+        return bool(after) and after[0] in ("between", "before", "after", "at", "from") or "/" in plain[stop : stop + 8]
 
     def _figure(self, at: int, amount: Amount, left: Left, end: int) -> int:
         """Adds the fact of an amount, or of the range or pair that begins with it."""
         plain = self.plain
         first = amount
         nearby = plain[amount.end : amount.end + 2]
+        if left.dash >= 0 and amount.unit in ("°C", "°F", "K"):
+            left = left._replace(start=left.dash, negative=True)
         if left.negative:
             amount = amount._replace(value=-amount.value)
         second = None
@@ -298,6 +379,11 @@ class Scanner:
         stop = _word_end(plain, at)
         if at > floor and (plain[at - 1].isalnum() or plain[at - 1] in "_-/."):
             return stop
+        year = dates.YEAR_IN_WORDS.match(plain, at, end)
+        if year and (" hundred" not in year[0].lower() or plain[max(floor, at - 5) : at].lower().strip() in _MONTH_ENDS):
+            after = plain[year.end() : year.end() + 8].lower()
+            if not after.startswith((" perc", " %", " fift")) and plain[max(floor, at - 4) : at].lower().endswith(("in ", "of ", "t ", "r ", "y ", "l ", "h ", "e ")):
+                return self._emit("date", at, year.end())
         start = at
         article = 2 if plain[at - 2 : at].lower() == "a " else 3 if plain[at - 3 : at].lower() == "an " else 0
         if article and at - article >= floor and not plain[at - article - 1 : at - article].isalnum():
@@ -310,6 +396,10 @@ class Scanner:
             words = read_words(plain, at)
         if words is None or words.end > end:
             return stop
+        clock = dates.WORD_CLOCK.match(plain, words.end, end)
+        if clock and words.value <= 24:
+            self.day_words.append(at)
+            return self._emit("time", start, clock.end())
         left = look_left(plain, start, floor)
         if left.naming:
             return words.end
@@ -326,7 +416,7 @@ class Scanner:
         date = dates.chinese_date(plain, at)
         if date > at and not (plain[date - 1] in "年月" and date - at == 2 and plain[at] not in "一二三四五六七八九十"):
             return self._emit("date", at, date)
-        clock = dates.CHINESE_CLOCK.match(plain, at, end)
+        clock = self._chinese_clock(at, end, floor)
         if clock:
             return self._emit("time", at, clock.end())
         found = allowed_zh(self.text, plain, at, floor, end)
@@ -352,8 +442,6 @@ class Scanner:
             found = phone_after(plain, at + 2, end)
             return self._emit("identifier", *found) if found else at + 2
         if char == "对" and plain[at + 1 : at + 2] == "折":
-            from decimal import Decimal
-
             self._add(at, Amount(Decimal(50), at + 2, "%", "percent", "numeral", True), Left(at), end)
             return at + 2
         return at + 1
@@ -378,6 +466,8 @@ class Scanner:
         self.loose.clear()
 
 
+_MONTH_ENDS = ("jan", "feb", "mar", "apr", "pril", "may", "june", "july", "sept", "nov", "dec")
+_BEFORE_DAY = frozenset("on this next last until till by before after since due date or".split())
 _YEAR_WORDS = frozenset(
     "in since from until till before after of year years during between by for around circa early mid late summer "
     "winter spring autumn fall through to and or fy calendar than any not but begin starting ended".split()

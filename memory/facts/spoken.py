@@ -57,6 +57,8 @@ def allowed_zh(text: str, plain: str, at: int, floor: int, end: int) -> tuple[in
         return _half(plain, at, floor)
     if text[at] in "拾伍陆陸肆" and _FORMAL_WORDS.search(text, max(floor, at - 1), min(end, at + 2)):
         return at + 1, None
+    if plain[at] == "一" and at > floor and plain[at - 1] in "统专唯同划归单":
+        return at + 1, None
     idiom = _IDIOM.match(plain, at)
     numeral = read_numeral(plain, at)
     if numeral is None or numeral.end > end:

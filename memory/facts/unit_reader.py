@@ -9,7 +9,7 @@ from .fact import Kind
 from .units import Alias, Unit, tables
 
 _POWER_WORDS = re.compile(r"(?:(square|sq\.?)|(cubic|cu\.?))[ -](?=[A-Za-z])", re.IGNORECASE)
-_EXPONENT = re.compile(r"\^?(?:\(?([-+]?[1-4])\)?|(⁻?)([¹²³⁴]))(?![\w.])|\^([-+]?[1-9])(?!\w)")
+_EXPONENT = re.compile(r"\^?(?:\(?([-+]?[1-4])\)?|(⁻?)([¹²³⁴]))(?!\w|\.\d)|\^([-+]?[1-9])(?!\w)")
 _POWER_AFTER = re.compile(r" (squared|cubed)\b", re.IGNORECASE)
 _PER = re.compile(r" ?[/∕] ?(?=[^\W\d])| per | an? (?=hour|minute|second|day|week|month|year)|每(?=[^\W\d])")
 _PER_AMOUNT = re.compile(r" ?/ ?(\d{1,4}) ?(?=[A-Za-z])")

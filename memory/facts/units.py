@@ -125,6 +125,8 @@ class Tables:
             self._put(code, code, "money", folded=True)
             for scale, letter in (("M", "M"), ("K", "k")):
                 self._put(scale + code, letter + code, "money", folded=False)
+        if not is_iso:
+            self._put(code, code, "money", folded=False)
         for sign in row.get("symbols", []):
             symbol = sign if sign in ambiguous else code
             self.currency_signs[sign] = symbol
