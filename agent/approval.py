@@ -143,8 +143,6 @@ class Gate:
         lasts: float = 3600.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if isinstance(approve, str) and approve not in ("terminal", "journal"):
-            raise ValueError(f"approve must be a callback, 'terminal', 'journal' or None, not {approve!r}")
         self._journal, self._run_id, self._lasts, self._clock = journal, run_id, lasts, clock
         self._approve: Approver | Literal["journal"] | None = ask_terminal if approve == "terminal" else approve
         self._names = {rule for rule in allow if isinstance(rule, str)}

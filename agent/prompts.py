@@ -23,11 +23,8 @@ class Prompts:
     after_error: str
     after_empty: str
     after_any: str
-    empty_reply: str
-    cut_reply: str
     answer_now: str
     not_executed: str
-    not_executed_reason: str
     arguments_changed: str
     end_unknown: str
     out_of_time: str
@@ -58,14 +55,11 @@ EN = Prompts(
     after_error="That did not work. Say in a few words why, then try something that avoids the cause.",
     after_empty="That returned nothing. Consider why, then try other words, another source or another tool.",
     after_any="Before you go on: does this bring you closer to the answer, and what is still missing?",
-    empty_reply="Your reply was empty. Call a tool, or give your answer.",
-    cut_reply="Your reply was cut off by the length limit and nothing of it was run. Be shorter.",
     answer_now=(
         "There are no more steps. Give your final answer now from what you know, without calling a tool. "
         "Say what remains open."
     ),
-    not_executed="{} was not executed.",
-    not_executed_reason="{} was not executed: {}. Go on without it, or say what you would need.",
+    not_executed="{} was not executed{}. Go on without it, or say what you would need.",
     arguments_changed="(The user changed the arguments to {}.)",
     end_unknown=(
         "{} had begun when the run was interrupted, and it is not known whether it took effect. It was not "
@@ -89,11 +83,8 @@ ZH = Prompts(
     after_error="这一步没有成功。请简要说明原因，再尝试能避开这个原因的做法。",
     after_empty="这一步没有返回任何内容。请想想原因，再换关键词、来源或工具。",
     after_any="继续之前请想一想：这是否更接近答案，还缺什么？",
-    empty_reply="你的回复是空的。请调用一个工具，或给出答案。",
-    cut_reply="你的回复因长度限制被截断，其中的内容没有执行。请写得更短。",
     answer_now="步数已经用完。请现在根据已知信息给出最终答案，不要再调用工具，并说明还有哪些未解决。",
-    not_executed="{} 没有执行。",
-    not_executed_reason="{} 没有执行：{}。请不依赖它继续，或说明你需要什么。",
+    not_executed="{} 没有执行{}。请不依赖它继续，或说明你需要什么。",
     arguments_changed="（用户把参数改成了 {}。）",
     end_unknown="运行中断时 {} 已经开始，无法确定是否生效。它没有再次执行{}。在依赖它之前请先检查。",
     out_of_time="{} 没有结果：本任务的时间已用完。",

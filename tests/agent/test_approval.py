@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from carryforward.agent import Agent
 from carryforward.agent.approval import (
     Allow,
     ApprovalError,
@@ -161,6 +162,6 @@ def test_a_question_changed_in_the_journal_is_not_answered_by_the_old_answer(jou
     assert ask(Gate(journal, "r2", None), command="rm -rf /")[1] is None
 
 
-def test_an_unknown_way_of_asking_is_refused(journal: Journal) -> None:
+def test_an_unknown_way_of_asking_is_refused(scripted: Any) -> None:
     with pytest.raises(ValueError, match="'journal'"):
-        Gate(journal, RUN, "email")  # type: ignore[arg-type]
+        Agent(scripted([]), approve="email")  # type: ignore[arg-type]

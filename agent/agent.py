@@ -1,0 +1,230 @@
+"""Agent: a model, tools and a memory, put to work on tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from ..memory import Memory
+from ..tools import Tool, Toolbox
+from ..tools.memory_tools import lookup_tool
+from ..tools.waiting import run_sync
+from .approval import Allowed, Approver, Gate
+from .asking import Model
+from .errors import ToolsUnsupportedError
+from .events import Event, Finished, Recalled, RunStarted, Warned
+from .formats import FormatName, Language, reply_format
+from .guards import Limits
+from .loop import Reflect, Run, Setup
+from .model import ChatModel
+from .past import Past, read_past
+from .prices import Price
+from .prompts import language_of, prompts
+from .result import REMEMBERED_AS, RunResult
+
+DEFAULT_BUDGET = 24_000
+"""Tokens of a context where no memory is given: fits the 32k windows that are common, with room for the reply."""
+
+
+class Agent:
+    """Works on one task at a time: asks the model, calls tools, and keeps what matters in memory.
+
+    Args:
+        model: a `ChatModel`, a model's name, a server's URL, or any object with `complete`.
+        tools: a `Toolbox`, or tools and plain functions; `lookup` is added where there are any.
+        memory: by default one with a budget of `DEFAULT_BUDGET` tokens, no long-term memory and no file.
+        format: how the model is to reply: `tools` (native calls), `react`, `bracket`, `json`, or `auto`: native, and
+            react where the server takes no tools.
+        max_steps, max_tokens, max_cost, max_seconds: limits of a run: model calls, tokens in and out, US dollars,
+            seconds.
+        approve: who is asked before a call that may change something: a callback from `PendingAction` to `Allow`,
+            `Deny` or `Change` (or an awaitable of one), `"terminal"`, `"journal"` (the run pauses until
+            `carryforward approve`), or None: such calls are denied.
+        allow: what runs unasked: names of tools, or (name, arguments) for exactly these arguments.
+        approval_seconds: how long an answer is accepted.
+        reflect: when the model is asked to think about an observation: `on_error` (an error or nothing), `always`,
+            `never`.
+        system: the opening of the system prompt, instead of the packaged one; how to reply is added to it.
+        language: of the prompts, `en` or `zh`; by default that of the task.
+        format_failures: replies in a row that can't be read, after which the run ends (twice as many for calls in the
+            right form with a wrong name or wrong arguments).
+        price: US dollars a million tokens; by default the list price of the model, where it is known.
+        options: passed on with each model call (`temperature`, `seed`, …).
+
+    Raises:
+        ValueError: an option has a value that is not one of those above.
+    """
+
+    def __init__(
+        self,
+        model: Model | str,
+        tools: Toolbox | Iterable[Tool | Callable[..., Any]] = (),
+        *,
+        memory: Memory | None = None,
+        format: FormatName | Literal["auto"] = "tools",
+        max_steps: int | None = 50,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        max_seconds: float | None = None,
+        approve: Approver | Literal["terminal", "journal"] | None = None,
+        allow: Allowed = (),
+        approval_seconds: float = 3600.0,
+        reflect: Reflect = "on_error",
+        system: str | None = None,
+        language: Language | None = None,
+        format_failures: int = 2,
+        price: Price | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if reflect not in ("on_error", "always", "never"):
+            raise ValueError(f"reflect must be 'on_error', 'always' or 'never', not {reflect!r}")
+        if isinstance(approve, str) and approve not in ("terminal", "journal"):
+            raise ValueError(f"approve must be a callback, 'terminal', 'journal' or None, not {approve!r}")
+        if format_failures < 1:
+            raise ValueError(f"format_failures must be at least 1, not {format_failures}")
+        if format != "auto":
+            reply_format(format)
+        self.model = _model(model) if isinstance(model, str) else model
+        self.memory = memory or Memory(DEFAULT_BUDGET)
+        self.tools = _with_lookup(tools if isinstance(tools, Toolbox) else Toolbox(tools), self.memory)
+        self._format: FormatName | Literal["auto"] = format
+        self._limits = Limits(max_steps, max_tokens, max_cost, max_seconds)
+        self._approve: Approver | Literal["terminal", "journal"] | None = approve
+        self._allow, self._approval_seconds = allow, approval_seconds
+        self._reflect: Reflect = reflect
+        self._system = system
+        self._language: Language | None = language
+        self._format_failures, self._price, self._options = format_failures, price, dict(options or {})
+
+    def run(self, task: str) -> RunResult:
+        """Work on a task. Works in a notebook too, where a loop is running already.
+
+        Raises:
+            ValueError: the task is empty.
+            BudgetError: system prompt and tool schemas leave no room in the budget.
+            JournalError: the journal can't be written.
+        """
+        return run_sync(self.arun(task))
+
+    def resume(self, run_id: str) -> RunResult:
+        """Take up a run that was interrupted, paused, or cut off by its model server.
+
+        What was finished is not done again; a call that may have changed something and whose end is unknown is asked
+        about. The result of a run that is over is given back as it was recorded.
+
+        Raises:
+            JournalError: there is no such run, or another process works on it.
+        """
+        return run_sync(self.aresume(run_id))
+
+    async def arun(self, task: str) -> RunResult:
+        """`run` for async code."""
+        return await _result_of(self.stream(task))
+
+    async def aresume(self, run_id: str) -> RunResult:
+        """`resume` for async code."""
+        return await _result_of(self.stream(run_id=run_id))
+
+    async def stream(self, task: str | None = None, *, run_id: str | None = None) -> AsyncIterator[Event]:
+        """The events of a run, as they happen; the last one is `Finished`.
+
+        Give a task for a new run, or the id of a run to take up. Who stops reading stops the run; it can be resumed.
+        """
+        if (task is None) == (run_id is None):
+            raise ValueError("give either a task, or the run_id of a run to take up")
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        work = asyncio.create_task(
+            self._new_run(task, events.put_nowait)
+            if task is not None
+            else self._old_run(run_id or "", events.put_nowait)
+        )
+        work.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await work
+        finally:
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
+
+    async def _new_run(self, task: str, emit: Callable[[Event], None]) -> None:
+        if self._format != "auto":
+            return await self._begin(task, self._format, emit)
+        try:
+            await self._begin(task, "tools", emit)
+        except ToolsUnsupportedError as error:
+            emit(Warned(0, f"{error} The task is begun anew with the text format react."))
+            self._format = "react"
+            await self._begin(task, "react", emit)
+
+    async def _begin(self, task: str, format: FormatName, emit: Callable[[Event], None]) -> None:
+        language = self._language or language_of(task)
+        form = reply_format(format, language)
+        opening = [self._system or prompts(language).system, form.instructions(self.tools)]
+        recalls = self.memory.begin(
+            task,
+            system="\n\n".join(part for part in opening if part),
+            tools=self.tools.schemas() if form.sends_tools else [],
+        )
+        self.memory.journal.append(self.memory.run_id, "agent", {"format": format, "language": language})
+        emit(RunStarted(self.memory.run_id, task, resumed=False))
+        if recalls:
+            emit(Recalled(tuple(recalls)))
+        await self._work(Past(format=format, language=language), emit, tuple(recalls))
+
+    async def _old_run(self, run_id: str, emit: Callable[[Event], None]) -> None:
+        past = read_past(self.memory.journal.entries(run_id))
+        if not (past.result and past.remembered):
+            self.memory.resume(run_id)
+        emit(RunStarted(run_id, self.memory.task, resumed=True))
+        if past.result is None:
+            return await self._work(past, emit)
+        if not past.remembered:
+            self.memory.finish(past.result["answer"], REMEMBERED_AS[past.result["status"]])
+        emit(Finished(RunResult.from_entry(run_id, past.result)))
+        return None
+
+    async def _work(self, past: Past, emit: Callable[[Event], None], recalled: tuple[Any, ...] = ()) -> None:
+        memory = self.memory
+        gate = Gate(memory.journal, memory.run_id, self._approve, self._allow, lasts=self._approval_seconds)
+        setup = Setup(
+            model=self.model,
+            tools=self.tools,
+            memory=memory,
+            format=reply_format(past.format, past.language),
+            texts=prompts(past.language),
+            limits=self._limits,
+            gate=gate,
+            emit=emit,
+            reflect=self._reflect,
+            format_failures=self._format_failures,
+            price=self._price,
+            options=self._options,
+            recalled=recalled,
+            may_fall_back=self._format == "auto",
+        )
+        try:
+            await Run(setup, past).to_end()
+        finally:
+            memory.journal.release(memory.run_id)
+
+
+def _with_lookup(tools: Toolbox, memory: Memory) -> Toolbox:
+    """The tools and `lookup`, which the context names wherever something has left it."""
+    return Toolbox([*tools, lookup_tool(memory)]) if tools.names and "lookup" not in tools else tools
+
+
+def _model(name_or_url: str) -> ChatModel:
+    return ChatModel(base_url=name_or_url) if "://" in name_or_url else ChatModel(name_or_url)
+
+
+async def _result_of(events: AsyncIterator[Event]) -> RunResult:
+    result: RunResult | None = None
+    async for event in events:
+        if isinstance(event, Finished):
+            result = event.result
+    assert result is not None, "a run ends with Finished or raises"
+    return result

@@ -1,0 +1,123 @@
+"""What a run tells while it goes on: one small frozen object for each thing that happens (`Agent.stream`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .approval import PendingAction
+from .guards import Spent
+
+if TYPE_CHECKING:
+    from .result import RunResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run began, or was taken up again (`resumed`)."""
+
+    run_id: str
+    task: str
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Outcomes of earlier tasks that were shown to the model: `carryforward.memory.Recall` objects."""
+
+    recalls: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """The context of a model call is ready: its size against the budget, both in tokens, and its messages."""
+
+    step: int
+    tokens: int
+    limit: int
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The context was shortened: why, and its tokens before and after."""
+
+    step: int
+    reason: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplied:
+    """A reply came: its text and reasoning, what this call used, what the run has used so far."""
+
+    step: int
+    text: str
+    reasoning: str
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    seconds: float
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A tool is called, or its kept result used (`cached`). `call` names the call within the run."""
+
+    step: int
+    call: str
+    name: str
+    arguments: Mapping[str, Any]
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a call gave: the whole text, whether it is a failure, and the seconds it took."""
+
+    step: int
+    call: str
+    name: str
+    text: str
+    failed: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalNeeded:
+    """A call waits for an answer, or is denied because nobody can give one."""
+
+    step: int
+    action: PendingAction
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something a person may want to know: a loop, a reply that could not be read, a server's oddity."""
+
+    step: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The run is over; always the last event."""
+
+    result: RunResult
+
+
+Event = (
+    RunStarted
+    | Recalled
+    | StepStarted
+    | Compacted
+    | ModelReplied
+    | ToolCalled
+    | Observed
+    | ApprovalNeeded
+    | Warned
+    | Finished
+)
