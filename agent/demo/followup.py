@@ -12,15 +12,15 @@ from decimal import Decimal
 from . import moves
 from .collecting import collect
 from .reading import last_number, plain
-from .research import factor_expression
+from .research import factor_expression, hours_of_a_year
 from .scene import Past, Scene, Turn
 from .stations import Record, figures, records, subject
 from .wording import wording
 
 _QUESTION = re.compile(
-    r"would (?P<weak>.+?) generate at the capacity factor of (?P<strong>.+?), "
+    r"\A.{0,80}?would (?P<weak>.+?) generate at the capacity factor of (?P<strong>.+?), "
     r"and .+? of the generation of (?P<other>.+?) would"
-    r"|如果(?P<zh_weak>.+?)达到(?P<zh_strong>.+?)的容量系数.+?相当于(?P<zh_other>.+?)年发电量的"
+    r"|\A.{0,40}?如果(?P<zh_weak>.+?)达到(?P<zh_strong>.+?)的容量系数.+?相当于(?P<zh_other>.+?)年发电量的"
 )
 _STAGE = re.compile(r"\[(?P<stage>\w+)")
 
@@ -40,7 +40,7 @@ class FollowUp:
         stage = _STAGE.match(last.turn.thought) if last else None
         said = stage["stage"] if stage else ""
         if last and said == "save":
-            return Turn(answer=str(last.turn.calls[0][1].get("text", "")))
+            return Turn(answer=str(last.turn.calls[0][1].get("body", "")))
         if last and said == "share":
             return self._save(scene, last, names)
         if not (weak and strong and other):
@@ -53,7 +53,7 @@ class FollowUp:
         if factor is not None:
             return self._gain(scene, names[0], weak, factor)
         thought = f"[factor] {wording(scene.language).factor.format(names[1])}"
-        return Turn(thought, (moves.calculate(factor_expression(*strong)),))
+        return Turn(thought, (moves.calculate(factor_expression(scene, *strong)),))
 
     def _collect(self, scene: Scene, names: Sequence[str]) -> Turn:
         for at, name in enumerate(names, 1):
@@ -64,7 +64,7 @@ class FollowUp:
 
     def _gain(self, scene: Scene, name: str, known: tuple[Decimal, Decimal], factor: Decimal) -> Turn:
         capacity, generation = map(plain, known)
-        expression = f"round({capacity} * 8.76 / 1000 * {plain(factor)} / 100 - {generation}, 1)"
+        expression = f"round({capacity} * {hours_of_a_year(scene)} / 1000000 * {plain(factor)} / 100 - {generation}, 1)"
         return Turn(f"[gain] {wording(scene.language).gain.format(name)}", (moves.calculate(expression),))
 
     def _share(self, scene: Scene, last: Past, generation: Decimal) -> Turn:
@@ -77,7 +77,7 @@ class FollowUp:
         gain = last_number(last.turn.thought)
         share = last_number(last.results[-1])
         text = words.gained.format(*names, gain, share)
-        return Turn(f"[save] {words.note}", (moves.save_note(text),))
+        return Turn(f"[save] {words.note}", (moves.save_note(words.gained_title, text),))
 
 
 def _names(task: str) -> list[str]:

@@ -7,8 +7,7 @@ from typing import Any
 
 Call = tuple[str, dict[str, Any]]
 
-_DOCUMENT = re.compile(r"[\w-]+\.md")
-_PAGE = re.compile(r"lookup (m\d+)(?:, page (\d+))?")
+_HIT = re.compile(r"^\d+\. (?P<title>.+) \[(?P<document>[^\]\s]+)\]$", re.MULTILINE)
 
 
 def search(query: str) -> Call:
@@ -23,23 +22,16 @@ def calculate(expression: str) -> Call:
     return "calculator", {"expression": expression}
 
 
-def lookup(ref_or_words: str) -> Call:
-    return "lookup", {"query": ref_or_words}
+def lookup(words: str) -> Call:
+    return "lookup", {"ref_or_words": words}
 
 
-def save_note(text: str) -> Call:
-    return "save_note", {"text": text}
+def save_note(title: str, body: str) -> Call:
+    return "save_note", {"title": title, "body": body}
 
 
 def document_on(subject: str, results: str) -> str | None:
-    """The document that search results name for a subject (a pattern): the next one after a mention, or the first."""
-    mention = re.search(subject, results, re.IGNORECASE)
-    after = _DOCUMENT.search(results, mention.start()) if mention else None
-    first = after or _DOCUMENT.search(results)
-    return first[0] if first else None
-
-
-def place_to_read_on(shown: str) -> Call | None:
-    """The look-up that a shortened observation offers for its whole text, if it was shortened."""
-    places = _PAGE.findall(shown)
-    return lookup(places[-1][0]) if places else None
+    """The document among search results whose title names a subject (a pattern); the first one if none does."""
+    hits = list(_HIT.finditer(results))
+    named = [hit for hit in hits if re.search(subject, hit["title"], re.IGNORECASE)]
+    return (named or hits)[0]["document"] if hits else None

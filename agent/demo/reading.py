@@ -13,14 +13,14 @@ _NOT_THERE = r"[^.。;；|\d]"  # between a label and its figure: neither anothe
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What to look for: the words it goes by (a pattern), and its units with what they are in the first one."""
+    """What to look for: the words it goes by (alternatives of a pattern), and its units, each in terms of the first."""
 
-    name: str
     labels: str
     units: Mapping[str, Decimal]
 
     @property
     def unit(self) -> str:
+        """The unit in which figures are given back."""
         return next(iter(self.units))
 
     @property
@@ -32,12 +32,14 @@ class Quantity:
 def find(quantity: Quantity, subject: str, text: str) -> Decimal | None:
     """The figure that the text gives for a subject (a pattern), in the quantity's first unit; the last one if several.
 
-    `installed capacity of Itaipu is 14,000 MW` and `Itaipu: installed capacity 14,000 MW` are both read.
+    `installed capacity of Itaipu is 14,000 MW`, `Itaipu: installed capacity 14,000 MW` and, as notes abbreviate it,
+    `of Itaipu is 14,000 MW` are read: the unit tells what was measured.
     """
     label, who = f"(?:{quantity.labels})", f"(?:{subject})"
     forms = (
         rf"{label}{_NOT_THERE}{{0,12}}{who}{_NOT_THERE}{{0,40}}?{quantity.figure}",
         rf"{who}{_NOT_THERE}{{0,12}}{label}{_NOT_THERE}{{0,20}}?{quantity.figure}",
+        rf"{who}\W{{0,3}}(?:is|为)?\W{{0,3}}{quantity.figure}",
     )
     found = [match for form in forms for match in re.finditer(form, text, re.IGNORECASE)]
     if not found:
@@ -52,10 +54,15 @@ def find_after(pattern: str, unit: str, text: str) -> Decimal | None:
     return _decimal(found[-1]) if found else None
 
 
+def numbers(text: str) -> list[Decimal]:
+    """All figures in a text, in order."""
+    return [_decimal(number) for number in re.findall(NUMBER, text)]
+
+
 def last_number(text: str) -> Decimal | None:
     """The last figure in a text."""
-    found = re.findall(NUMBER, text)
-    return _decimal(found[-1]) if found else None
+    found = numbers(text)
+    return found[-1] if found else None
 
 
 def plain(value: Decimal) -> str:

@@ -10,15 +10,14 @@ from decimal import ROUND_HALF_UP, Decimal
 from .reading import NUMBER, Quantity, find, written
 
 CAPACITY = Quantity(
-    "installed capacity",
     "installed capacity|总装机容量",
     {"MW": Decimal(1), "GW": Decimal(1000), "万千瓦": Decimal(10)},
 )
 GENERATION = Quantity(
-    "average annual generation",
     "average annual generation|多年平均发电量",
     {"TWh": Decimal(1), "GWh": Decimal("0.001"), "亿千瓦时": Decimal("0.1")},
 )
+QUANTITIES = (CAPACITY, GENERATION)
 
 EN = (
     "Itaipu",

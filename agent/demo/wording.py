@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..formats.base import Language
@@ -14,11 +13,8 @@ from .reading import NUMBER
 class Wording:
     """The sentences of one language; `{}` take names and figures."""
 
-    labels: Mapping[str, str]
-    query: str
     find: str
     read: str
-    read_on: str
     look_up: str
     calculate: str
     so_far: str
@@ -32,6 +28,7 @@ class Wording:
     factor: str
     gain: str
     share: str
+    gained_title: str
     gained: str
 
     @property
@@ -41,50 +38,43 @@ class Wording:
 
 
 _EN = Wording(
-    labels={
-        "installed capacity": "installed capacity",
-        "average annual generation": "average annual generation",
-    },
-    query="installed capacity average annual generation",
     find="Find the document on {}.",
     read="Read {} for {}.",
-    read_on="The part on {} was shortened; read it whole.",
-    look_up="The {} of {} is no longer in sight; look it up.",
+    look_up="The {} of {} is not in sight; look it up.",
     calculate="{}: {} MW, {} TWh.",
     so_far="So far: ",
     add="Add up capacity and generation.",
     total="All together: {} MW, {} TWh.",
     note="Save the table.",
-    title="Capacity factors of {} hydropower stations:",
+    title="Capacity factors of the hydropower stations:",
     totals="Total: {} MW, {} TWh, capacity factor {} %.",
     ranking="Used most: {} with {} %. Used least: {} with {} %.",
     missing="Not found: {}.",
     factor="The capacity factor of {}.",
     gain="What {} would gain.",
     share="The gain is {} TWh; its share.",
+    gained_title="Gain at a higher capacity factor",
     gained="At the capacity factor of {1}, {0} would generate {3} TWh a year more. "
     "That is {4} % of the generation of {2}.",
 )
 
 _ZH = Wording(
-    labels={"installed capacity": "总装机容量", "average annual generation": "多年平均发电量"},
-    query="总装机容量 多年平均发电量",
     find="查找{}的文档。",
     read="阅读 {}，了解{}。",
-    read_on="{}的内容被缩短了，读取全文。",
-    look_up="上下文中已经看不到{1}的{0}，回查一下。",
+    look_up="上下文中看不到{1}的{0}，回查一下。",
     calculate="{}: {} MW, {} TWh。",
     so_far="目前结果：",
     add="把装机容量和发电量分别相加。",
     total="合计：{} MW, {} TWh。",
     note="保存表格。",
-    title="{}座水电站的容量系数：",
+    title="各水电站的容量系数：",
     totals="合计：{} MW, {} TWh，容量系数 {} %。",
     ranking="利用最充分：{}，{} %。利用最少：{}，{} %。",
     missing="未找到：{}。",
     factor="{}的容量系数。",
     gain="{}可以多发多少电。",
     share="多发 {} TWh，求它所占的比例。",
+    gained_title="容量系数提高后的收益",
     gained="如果{0}达到{1}的容量系数，每年可以多发 {3} TWh，相当于{2}年发电量的 {4} %。",
 )
 

@@ -21,7 +21,7 @@ from carryforward.memory.tokens import TokenCounter
 from carryforward.tools import Tool
 
 CORPUS = Path(__file__).parents[2] / "tools" / "corpus"
-TASK = "Compare these hydropower stations: Itaipu; Hoover Dam. Find the figures."
+TASK = "Compare these hydropower stations: Itaipu; Hoover Dam. Find the figures. A year has 8,760 hours."
 TOOLS = [{"type": "function", "function": {"name": "search", "description": "", "parameters": {"type": "object"}}}]
 
 
