@@ -26,45 +26,7 @@ _TO = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH_UNITS = frozenset(
-    {
-        "in",
-        "as",
-        "am",
-        "pm",
-        "at",
-        "bar",
-        "mole",
-        "mu",
-        "fold",
-        "score",
-        "turn",
-        "st",
-        "dr",
-        "min",
-        "gross",
-        "a",
-        "time",
-        "times",
-        "var",
-        "pa",
-        "c",
-        "won",
-        "even",
-        "try",
-        "real",
-        "all",
-        "sat",
-        "top",
-        "sen",
-        "sol",
-        "rand",
-        "lev",
-        "lei",
-        "ron",
-        "cup",
-        "php",
-        "mad",
-    }
+    "in as am pm at a all try top even real sol won sat sen rand lei php mad cup mole fold bar min var".split()
 )
 _AFTER_INCH = re.compile(r"\s?(?:$|[.,;:)\]x×/\n]|thick|wide|long|tall|high|deep|in diameter|by\b|-)")
 _OLD = re.compile(r"[ -](?:old|of age)\b|大(?=[的了小，。,. ]|$)")
@@ -77,6 +39,7 @@ _DOT_CURRENCIES = frozenset(
 )
 
 
+_OVER_WORDS = re.compile(r" over (?=[a-z])")
 _THREE_DECIMALS = re.compile(r"\.\d{3}")
 _CENTS = re.compile(r"(?: and)? (\d\d)(?=\.?\s*$|[.;,] (?!\d)| more\b)")
 _CENTS_WORDS = re.compile(r"(?: and)? (?=[a-z]+(?:[ -][a-z]+)?\.?$)")
@@ -102,15 +65,9 @@ def _scale(text: str, number: Decimal, end: int, money: bool) -> tuple[Decimal, 
     char = text[end : end + 1]
     if char in _SCALE_LETTERS and not _SCALE_TAIL.match(text, end + 1):
         following = text[end + 1 : end + 2]
-        if (
-            char in "kKMGBT"
-            and (char != "T" or money)
-            and following != "/"
-            and (char != "B" or money or text[end + 1 : end + 3] != " (")
-        ):
-            if char != "B" or money:
-                return number * 10 ** _SCALE_LETTERS[char], end + 1, True
-        elif money and char in "mb":
+        kelvin = char == "K" and number >= 100 and "." in text[max(0, end - 4) : end]
+        plain_letter = char in ("k", "K", "M", "G") and not kelvin and following not in ("/", "$", "€", "£")
+        if plain_letter or (money and char in ("B", "T", "m", "b")):
             return number * 10 ** _SCALE_LETTERS[char], end + 1, True
     match = _SCALE_WORD.match(text, end)
     if match is None:
@@ -125,7 +82,7 @@ def _scale(text: str, number: Decimal, end: int, money: bool) -> tuple[Decimal, 
     if word in DOZENS:
         return number * 12, match.end(), True
     if char == " " and match[1] in ("k", "G", "M", "B") and not _SCALE_TAIL.match(text, match.end()):
-        if match[1] in "kG" or money or (match[1] == "M" and number > 20):
+        if (match[1] in "kG" and text[match.end() : match.end() + 1] != "$") or money or (match[1] == "M" and number > 20):
             return number * 10 ** _SCALE_LETTERS[match[1]], match.end(), True
     return number, end, False
 
@@ -163,18 +120,15 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
             return Unit(head, "quantity", pos + 1)
         return None
     word = text[pos : unit.end]
-    lower = word.lower()
-    if (
-        glued
-        and text[unit.end : unit.end + 1].isalnum()
-        and text[unit.end : unit.end + 1].isascii()
-        and word[-1].isascii()
-        and word[-1].isalnum()
-    ):
+    after = text[unit.end : unit.end + 1]
+    if word[-1].isascii() and word[-1].isalnum():
+        if after.isdigit() or (glued and after.isascii() and after.isalpha()):
+            return None
+        if after == "-" and text[unit.end + 1 : unit.end + 2].isdigit() and len(word) == 1 and not glued:
+            return None
+    if not glued and after.isdigit() and word[-1] in "$€£¥":
         return None
-    if not glued and lower in _ENGLISH_UNITS and not _unit_not_word(text, word, unit.end, decimal):
-        return None
-    if money and unit.kind == "money" and not glued and lower in ("all", "try", "top"):
+    if not glued and word.lower() in _ENGLISH_UNITS and not _unit_not_word(text, word, unit.end, decimal):
         return None
     return unit
 
@@ -198,10 +152,12 @@ def _quote_unit(text: str, pos: int, glued: bool) -> Unit | None:
 def _unit_not_word(text: str, word: str, end: int, decimal: bool) -> bool:
     """Whether a spelling that is also an English word is meant as a unit here."""
     lower = word.lower()
-    if lower in ("in", "a", "as", "at", "am", "pm", "all", "try", "top", "even", "real"):
-        if lower in ("am", "pm"):
-            return decimal
-        return bool(_AFTER_INCH.match(text, end)) if lower == "in" else word.isupper()
+    if lower in ("am", "pm"):
+        return decimal
+    if lower == "in":
+        return _AFTER_INCH.match(text, end) is not None
+    if lower in ("as", "at", "a", "all", "try", "top", "even", "real", "sol", "sat", "php", "mad"):
+        return word.isupper()
     return True
 
 
@@ -213,6 +169,10 @@ def read_amount(text: str, pos: int, left: Left, *, with_unit: bool = True) -> A
         return None
     value, end, form = number
     vague, chinese_unit = False, None
+    over = _OVER_WORDS.match(text, end) if form == "integer" else None
+    lower = read_words(text, over.end()) if over else None
+    if lower and lower.value > value > 0:
+        return finish_amount(text, Number(value / lower.value, lower.end, "fraction"), left)
     if form in ("integer", "decimal") and _ZH_SCALE.match(text, end):
         numeral = read_numeral(text, pos)
         if numeral and numeral.end > end and text[pos].isdigit():
@@ -248,8 +208,8 @@ def finish_amount(
     kind: Kind = "money" if currency else "quantity"
     symbol = currency
     special = (
-        _special_unit(text, value, end, form)
-        if text[end : end + 1] > "⺀" or text[end : end + 2].strip() > "⺀"
+        _special_unit(text, value, end)
+        if text[end : end + 1] > "⺀" or text[end : end + 4].strip() > "⺀"
         else None
     )
     if special:
@@ -319,13 +279,13 @@ def _after_unit(text: str, value: Decimal, end: int, symbol: str) -> tuple[Decim
     return value, end, symbol
 
 
-def _special_unit(text: str, value: Decimal, end: int, form: str) -> tuple[Decimal, str, Kind, int] | None:
+def _special_unit(text: str, value: Decimal, end: int) -> tuple[Decimal, str, Kind, int] | None:
     """成, 折 and 百分点: tenths, discounts and percentage points."""
     points = _RATE_UNIT.match(text, end)
     if points:
         return value, "pp", "percent", points.end()
     tenths = _ZH_TENTHS.match(text, end)
-    if tenths and (form != "numeral" or True):
+    if tenths:
         if tenths[1] == "折" and value >= 10:
             return value, "%", "percent", tenths.end()
         return value * 10, "%", "percent", tenths.end()

@@ -6,6 +6,8 @@ from .fact import Fact
 from .origin import Origin
 from .plain import has_chinese, plain
 from .scan import Scanner
+from .table_reader import read_table
+from .tables import find_tables
 
 
 def extract_facts(text: str, *, source: str | None = None) -> list[Fact]:
@@ -16,6 +18,13 @@ def extract_facts(text: str, *, source: str | None = None) -> list[Fact]:
     name is given once, where it stands first; figures, dates and times each time. Never raises for any text.
     """
     normal = plain(text)
-    scanner = Scanner(text, normal, has_chinese(normal), source, Origin(text))
-    scanner.run(0, len(text))
+    origin = Origin(text)
+    scanner = Scanner(text, normal, has_chinese(normal), source, origin)
+    pos = 0
+    for table in find_tables(normal):
+        scanner.run(pos, table.start)
+        read_table(scanner, table)
+        scanner.origin = origin
+        pos = table.end
+    scanner.run(pos, len(text))
     return scanner.facts

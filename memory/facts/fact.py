@@ -43,13 +43,13 @@ class Fact:
 
     __slots__ = (
         "_label",
-        "_origin",
         "approx",
         "at",
         "bound",
         "high",
         "kind",
         "low",
+        "origin",
         "source",
         "span",
         "text",
@@ -88,13 +88,13 @@ class Fact:
         self.bound: Bound | None = bound
         self.uncertainty = uncertainty
         self._label = label
-        self._origin = origin
+        self.origin = origin
 
     @property
     def label(self) -> str:
         """What was measured, in the words of the source; read only when it is asked for."""
         if self._label is None:
-            self._label = self._origin.label(self.span) if self._origin is not None else ""
+            self._label = self.origin.label(self.span) if self.origin is not None else ""
         return self._label
 
     @label.setter

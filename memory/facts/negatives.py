@@ -12,9 +12,8 @@ _PHONE = re.compile(
     r"|1[3-9]\d{9}(?!\d)|\d{4}[- ]\d{4}[- ]\d{4}[- ]\d{4}(?!\d)|\d{3} \d{3} \d{4}(?!\d)|\d{5}-\d{4}(?!\d)|\d{3}-\d{4}(?!\d)"
 )
 _PHONE_LIKE = re.compile(
-    r"(?:\s?(?:number|no\.?|号码?|num))?\s?(?:is|are|:|=|是|为|at|to|me|us)?[\s:]{0,3}(?P<number>[+(]?[\d(][\d\s()./+-]{4,22}\d)(?!\w)"
+    r"(?:\s?(?:number|no\.?|号码?|num))?\s?(?:is|are|:|=|是|为|at|to|me|us)?[\s:]{0,3}(?P<number>[+(]?[\d(][\d\s()./+-]{4,22}\d(?:\s?(?:ext\.?|x|X)\s?\d{1,6})?)(?![a-zA-Z0-9_])"
 )
-_LIST_END = re.compile(r"[.)]\s|\)\s|[:.)-]\s|[:-]$|[:-](?=\S)")
 
 
 def phone_at(text: str, at: int, end: int, floor: int) -> tuple[int, int] | None:

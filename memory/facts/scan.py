@@ -11,6 +11,8 @@ from . import dates
 from .amounts import Amount, finish_amount, read_amount, second_of_range
 from .context import Left, look_left
 from .fact import Bound, Fact, Kind
+from .json_source import key_before
+from .keys import Column, column
 from .identifiers import Pieces, classify
 from .negatives import bracket_note, list_number, phone_after, phone_at
 from .notation import VULGAR, Number
@@ -36,6 +38,8 @@ _AFTER_BOUNDS: dict[str, Bound] = {
 
 
 LONG_CODE = 10
+MOMENT_DIGITS = 9
+_AMOUNT_KEY = re.compile(r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
 )
@@ -103,17 +107,54 @@ class Scanner:
         if stop >= end or at < 2 or len(chunk) > 30:
             return False
         after, before = plain[stop], plain[at - 1]
+        if after == '"' and before == '"':
+            return self._quoted(at, stop)
         if after not in "),}]" or (after == "," and plain[stop + 1 : stop + 2].isdigit()):
             return False
         if before == " ":
             before = plain[at - 2]
             if before not in ",:=" or plain[at - 3] in _ENDS:
                 return False
+            if before == ":" and plain[at - 3] in "\"'":
+                return self._valued(chunk, at, stop, at - 2)
         elif before not in "=:":
             return False
+        elif before == ":" and plain[at - 2] in "\"'":
+            return self._valued(chunk, at, stop, at - 1)
         if not (chunk.isdigit() or _DECIMAL.fullmatch(chunk)):
             return False
         self.facts.append(Fact("quantity", chunk, (at, stop), Decimal(chunk), source=self.source, origin=self.origin))
+        return True
+
+    def _valued(self, chunk: str, at: int, stop: int, colon: int) -> bool:
+        """A number behind a quoted key: the key may give its unit, or say that it is a name or a moment."""
+        key = key_before(self.plain, colon, 0)
+        if not (chunk.isdigit() or _DECIMAL.fullmatch(chunk)):
+            return False
+        meaning = column(key) if key else Column()
+        if meaning.role == "identifier" or (meaning.role == "figure" and len(chunk) >= MOMENT_DIGITS + 6):
+            self._emit("identifier", at, stop)
+        elif meaning.role == "moment" and len(chunk) >= MOMENT_DIGITS:
+            self._emit("time", at, stop)
+        elif meaning.role == "date":
+            self._emit("date", at, stop)
+        else:
+            fact = Fact(meaning.kind, chunk, (at, stop), Decimal(chunk), None, None, meaning.unit, self.source)
+            fact.origin = self.origin
+            self.facts.append(fact)
+        return True
+
+    def _quoted(self, at: int, stop: int) -> bool:
+        """Digits that are a string: a name ("7803"), unless the key speaks of an amount ("price": "12.50")."""
+        plain = self.plain
+        key = key_before(plain, plain.rfind(":", max(0, at - 4), at), 0) if ":" in plain[max(0, at - 4) : at] else None
+        digits = plain[at:stop]
+        if key is None and not digits.isdigit():
+            return False
+        meaning = column(key) if key else None
+        if meaning and meaning.role == "figure" and (meaning.unit or not digits.isdigit() or _AMOUNT_KEY.search(key or "")):
+            return False
+        self._emit("identifier", at, stop)
         return True
 
     def _emit(self, kind: Kind, start: int, end: int) -> int:
