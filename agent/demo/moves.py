@@ -7,6 +7,7 @@ from typing import Any
 
 Call = tuple[str, dict[str, Any]]
 
+_NEXT = re.compile(r"page=(\d+)\) brings the next")
 _HIT = re.compile(r"^\d+\. (?P<title>.+) \[(?P<document>[^\]\s]+)\]$", re.MULTILINE)
 
 
@@ -14,8 +15,8 @@ def search(query: str) -> Call:
     return "search", {"query": query}
 
 
-def fetch(document: str) -> Call:
-    return "fetch", {"document": document}
+def fetch(document: str, page: int = 1) -> Call:
+    return "fetch", {"document": document, "page": page} if page > 1 else {"document": document}
 
 
 def calculate(expression: str) -> Call:
@@ -28,6 +29,12 @@ def lookup(words: str) -> Call:
 
 def save_note(title: str, body: str) -> Call:
     return "save_note", {"title": title, "body": body}
+
+
+def next_page(fetched: str) -> int | None:
+    """The page that a fetched one says to go on with."""
+    said = _NEXT.search(fetched)
+    return int(said[1]) if said else None
 
 
 def document_on(subject: str, results: str) -> str | None:

@@ -36,7 +36,10 @@ from .walkthroughs import WALKTHROUGHS, Walkthrough, walkthrough
 
 BUDGET = 3000
 """Tokens of the demo's context."""
-DOCUMENT_SIZE = 8_000  # characters that one fetch brings: a whole document of the packaged corpus
+DOCUMENT_SIZE = 8_000
+"""Characters that one fetch of the long task brings: a whole document, far more than its context has room for."""
+PAGE_SIZE: dict[Language, int] = {"en": 3_000, "zh": 900}
+"""Characters that one fetch of a walk-through brings: about 800 tokens in either language."""
 RECALL_SHARE = 0.25  # of the budget: a table of many figures is what the second task wants back
 MAX_STEPS = 150
 
@@ -57,10 +60,10 @@ class Place:
             recall_tokens=int(budget * RECALL_SHARE),
         )
 
-    def tools(self, memory: Memory) -> list[Tool]:
+    def tools(self, memory: Memory, page_size: int = DOCUMENT_SIZE) -> list[Tool]:
         """What a researcher needs: documents, calculator, notes, and the way back to what left the context."""
         return [
-            *corpus_tools(self.documents, page_size=DOCUMENT_SIZE),
+            *corpus_tools(self.documents, page_size=page_size),
             calculator,
             *(tool for tool in note_tools(self.data / "notes") if tool.name == "save_note"),
             lookup_tool(memory),
@@ -91,7 +94,7 @@ def run_demo(
     console = console or Console()
     example_of_that_name = walkthrough(example) if example else None
     plans: list[Plan] = [FollowUp(), Comparison(), *WALKTHROUGHS]
-    with _place(data_dir) as place, _server(plans, base_url, model, api_key) as chat:
+    with _place(data_dir) as place, _chat(plans, base_url, model, api_key) as chat:
         if example_of_that_name:
             return 0 if _run_example(chat, example_of_that_name, language, place, budget, console) else 1
         memory = place.memory(budget)
@@ -144,7 +147,7 @@ def _run_example(
     chat: ChatModel, example: Walkthrough, language: Language, place: Place, budget: int, console: Console
 ) -> bool:
     memory = place.memory(budget, long_term=False)
-    offered = [*place.tools(memory), get_weather, read_manual]
+    offered = [*place.tools(memory, PAGE_SIZE[language]), get_weather, read_manual]
     tools = [tool for tool in offered if tool.name in example.tools]
     task = example.tasks[language]
     return _run(chat, task, example.expected, memory, tools, example.format, console)
@@ -161,9 +164,7 @@ def _place(data_dir: Path | None) -> Generator[Place]:
 
 
 @contextmanager
-def _server(
-    plans: Sequence[Plan], base_url: str | None, model: str | None, api_key: str | None
-) -> Generator[ChatModel]:
+def _chat(plans: Sequence[Plan], base_url: str | None, model: str | None, api_key: str | None) -> Generator[ChatModel]:
     if base_url or model:
         yield ChatModel(model, base_url=base_url, api_key=api_key)
         return

@@ -56,21 +56,25 @@ def walkthrough(name: str) -> Walkthrough:
 
 
 def _everest(scene: Scene) -> Turn:
-    say = _EVEREST[scene.language]
-    last = scene.last.tool if scene.last else ""
-    latest = find_after(say["latest"], "m|米", scene.text)
-    earlier = find_after(say["earlier"], "m|米", scene.text)
-    if not last:
+    say, last = _EVEREST[scene.language], scene.last
+    if last is None:
         return Turn(say["search"], (moves.search(say["query"]),))
-    result = "\n".join(scene.last.results) if scene.last else ""
-    if last == "search":
+    result = "\n".join(last.results)
+    if last.tool == "search":
         document = moves.document_on("Everest|珠穆朗玛峰", result)
         return Turn(say["fetch"], (moves.fetch(document),)) if document else Turn(answer=say["nothing"])
-    if last == "fetch":
-        return Turn(say["lookup"], (moves.lookup(say["words"]),))
+    latest = find_after(say["latest"], "m|米", scene.text)
+    earlier = find_after(say["earlier"], "m|米", scene.text)
+    seen = [say["seen"].format(plain(earlier))] if earlier is not None else []
+    page = moves.next_page(result) if last.tool == "fetch" else None
+    if page and None in (latest, earlier):
+        document = str(last.turn.calls[0][1].get("document"))
+        return Turn(" ".join([say["read_on"], *seen]), (moves.fetch(document, page),))
+    if last.tool == "fetch":
+        return Turn(" ".join([say["lookup"], *seen]), (moves.lookup(say["words"]),))
     if latest is None or earlier is None:
         return Turn(answer=say["nothing"])
-    if last == "lookup":
+    if last.tool == "lookup":
         return Turn(say["calculate"], (moves.calculate(f"{plain(latest)} - {plain(earlier)}"),))
     return Turn(say["done"], answer=say["answer"].format(plain(latest), plain(earlier), last_number(result)))
 
@@ -112,6 +116,8 @@ _EVEREST: dict[Language, dict[str, str]] = {
         "search": "I need the surveys of Mount Everest.",
         "query": "Mount Everest height survey",
         "fetch": "The document on Mount Everest should have both heights.",
+        "read_on": "It goes on.",
+        "seen": "Used in 2010: {} m.",
         "lookup": "Which height was in use in 2010?",
         "words": "height officially used in 2010",
         "latest": r"latest\s+survey",
@@ -125,6 +131,8 @@ _EVEREST: dict[Language, dict[str, str]] = {
         "search": "先查找珠穆朗玛峰的测量资料。",
         "query": "珠穆朗玛峰 高程 测量",
         "fetch": "关于珠穆朗玛峰的文档应该有两个高程。",
+        "read_on": "继续往下读。",
+        "seen": "2010年官方使用的高程：{}米。",
         "lookup": "2010年使用的是哪个高程？",
         "words": "2010年官方使用的珠峰高程",
         "latest": "最新高程",

@@ -153,7 +153,7 @@ def test_known_capacity_factors() -> None:
     assert factors == {"Itaipu": Decimal("74.9"), "Hoover Dam": Decimal("23.1"), "三峡": Decimal("44.7")}
 
 
-POWER = Quantity("power", "capacity", {"MW": Decimal(1), "GW": Decimal(1000)})
+POWER = Quantity("capacity", {"MW": Decimal(1), "GW": Decimal(1000)})
 
 
 @pytest.mark.parametrize(
