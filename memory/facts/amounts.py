@@ -39,6 +39,9 @@ _DOT_CURRENCIES = frozenset(
 )
 
 
+_NOTHING_MORE = frozenset("\n\r\t);:}]>|!?")
+_NOTHING_AFTER = frozenset({". ", ".\n", ", ", ",\n", ".", ",", ""})
+_PER_WORD = re.compile(r" (?:per|an?|each) (?=[A-Za-z])")
 _OVER_WORDS = re.compile(r" over (?=[a-z])")
 _THREE_DECIMALS = re.compile(r"\.\d{3}")
 _CENTS = re.compile(r"(?: and)? (\d\d)(?=\.?\s*$|[.;,] (?!\d)| more\b)")
@@ -192,6 +195,8 @@ def finish_amount(
     if unit:
         return Amount(value, end, unit, "percent", form, True, vague)
     nearby = text[end : end + 2]
+    if currency is None and left.unit is None and (nearby[:1] in _NOTHING_MORE or nearby in _NOTHING_AFTER):
+        return Amount(value, end, None, "quantity", form, scaled, vague)
     if nearby[:1] in _SCALE_LETTERS or nearby[:1] in (" ", "-") or nearby[:1].isalpha():
         value, end, more = _scale(text, value, end, currency is not None)
         scaled = scaled or more
@@ -254,7 +259,7 @@ def _cents(text: str, value: Decimal, end: int) -> tuple[Decimal, int]:
 
 def _per(text: str, end: int) -> Unit | None:
     """ " per kg", " a week" after an amount of money."""
-    match = re.compile(r" (?:per|an?|each) (?=[A-Za-z])").match(text, end)
+    match = _PER_WORD.match(text, end)
     unit = read_unit(text, match.end()) if match else None
     return Unit("/" + unit.symbol, "money", unit.end) if unit and unit.kind != "money" else None
 

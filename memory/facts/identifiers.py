@@ -65,6 +65,8 @@ _ABBREVIATION = re.compile(r"(?:[A-Za-z]\.){2,}|[A-Z][a-z]+\.[A-Z][a-z]+|e\.g|i\
 NONE: Pieces = ()
 MAX_CHUNK = 400
 GUID_DIGITS = 32
+MAX_PLAIN = 16
+_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 LONG_NUMBER = 7  # so many digits with one letter behind them are a serial number
 
 
@@ -105,6 +107,8 @@ def _one(role: str, start: int, end: int) -> Pieces:
 
 
 def _without_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
+    if chunk[start - 1 : start] == "@" and start == 1:
+        return _one("identifier", 0, end)
     if body.isalpha():
         word = body.lower()
         if word in STARTERS:
@@ -118,8 +122,8 @@ def _without_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
         if word in ("phone", "tel", "telephone", "call", "mobile", "fax", "cell"):
             return _one("phone", start, end)
         return _one("identifier", start, end) if _CAMEL.fullmatch(body) else NONE
-    if "@" in body and _EMAIL.fullmatch(body):
-        return _one("email", start, end)
+    if "@" in body:
+        return _one("email" if _EMAIL.fullmatch(body) else "identifier", start, end)
     if _URL.match(body):
         return _one("url", start, end)
     if "/" in body or "\\" in body:
@@ -127,13 +131,13 @@ def _without_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
     if "_" in body or "." in body or "::" in body:
         first = chunk[start - 1 : start]
         begin = start - 1 if first in (".", "_") and _CODE_NAME.fullmatch(chunk[start - 1 : end]) else start
-        if _CODE_NAME.fullmatch(body) and not _ABBREVIATION.fullmatch(body) and len(body) > 3:
+        if (_CODE_NAME.fullmatch(body) or ("_" in body and "%" in body)) and not _ABBREVIATION.fullmatch(body) and len(body) > 3:
             return _one("identifier", begin, end)
         if ":" in body:
             return _split(chunk, ":", start, end)
         return NONE
     if ":" in body:
-        return _split(chunk, ":", start, end)
+        return _split(chunk, ":", start, end) or _one("name", start, end)
     if "-" in body:
         return _hyphenated(chunk, body, start, end)
     return NONE
@@ -156,7 +160,7 @@ def _path(chunk: str, start: int, end: int) -> Pieces:
     if body.startswith("//"):
         return NONE
     if _PATH.fullmatch(body) and (
-        body[0] in "/~." or body.count("/") > 1 or "_" in body or "." in body or len(body) > 8 or "\\" in body
+        body[0] in "/~." or body.count("/") > 1 or "_" in body or "." in body or len(body) > 6 or "\\" in body
     ):
         return _one("path", start, end)
     if ":" in body:
@@ -183,7 +187,10 @@ def _with_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
     ):
         if chunk[start - 1 : start] == "#" or chunk[:1] == "#":
             return _one("identifier", 0, end)
-        return _one("number", start, end)
+        if body == chunk and len(body) < MAX_PLAIN and _PLAIN.fullmatch(body):
+            return _one("plain number", start, end)
+        line = body.isdigit() and start == 0 and len(chunk) == end + 1 and chunk[-1] in ":-"
+        return _one("line number" if line else "number", start, end)
     if start and chunk[start - 1] in "$€£¥" and body[0].isdigit():
         return _one("number", start, end)
     if _URL.match(body):

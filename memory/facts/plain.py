@@ -17,7 +17,10 @@ _SIMPLE = dict(
         strict=True,
     )
 )
-_TABLE = str.maketrans({**_FULL_WIDTH, **_SAME, **_SIMPLE})
+_PLAIN = {**_FULL_WIDTH, **_SAME, **_SIMPLE}
+_TABLE = str.maketrans(_PLAIN)
+_ODD = re.compile(f"[{re.escape(''.join(_PLAIN))}]")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # ECMA-48 colour and cursor sequences of terminals
 _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
@@ -30,6 +33,16 @@ def plain(text: str) -> str:
     """The text with full-width forms, odd spaces and dashes, formal and traditional Chinese numerals and
     units in their everyday spelling. The length stays the same, so every offset holds in both texts.
     """
-    if text.isascii():
+    if "\x1b" in text:
+        text = _ANSI.sub(_blank, text)
+    if text.isascii() or not _ODD.search(text):
         return text
-    return text.translate(_TABLE)
+    return text.translate(_TABLE) if _CHINESE.search(text) else _ODD.sub(_everyday, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _everyday(match: re.Match[str]) -> str:
+    return _PLAIN[match[0]]

@@ -38,12 +38,13 @@ _AFTER_BOUNDS: dict[str, Bound] = {
 
 
 LONG_CODE = 10
+_HYPHEN_WORD = re.compile(r"-[a-z]{3,}(?![\w-])")
 MOMENT_DIGITS = 9
 _AMOUNT_KEY = re.compile(r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
 )
-_DECIMAL = re.compile(r"\d+\.\d+")
+_CLOSING = (")", "}", "]", "),", ")]")
 _ENDS = frozenset("#")  # "No.:", "#:"
 
 
@@ -63,8 +64,9 @@ class Scanner:
 
     def run(self, start: int, end: int) -> None:
         """Reads the facts of `text[start:end]`."""
-        plain, known, seen = self.plain, _KNOWN, self.seen
-        first = len(self.facts)
+        plain, known, seen, facts = self.plain, _KNOWN, self.seen, self.facts
+        source, origin = self.source, self.origin
+        first = len(facts)
         consumed = start
         for match in (_CHUNK_ZH if self.chinese else _CHUNK).finditer(plain, start, end):
             chunk = match[0]
@@ -74,63 +76,64 @@ class Scanner:
             if not pieces:
                 continue
             offset = match.start()
-            if offset < consumed and match.end() <= consumed:
-                continue
             for role, piece_start, piece_end in pieces:
                 at = offset + piece_start
                 if at < consumed:
                     continue
-                if role == "identifier" or role == "path" or role == "name":
-                    stop = offset + piece_end
+                stop = offset + piece_end
+                if role == "plain number":
+                    if plain[at - 2 : at] == ", " and plain[stop : stop + 1] in _CLOSING:
+                        facts.append(
+                            Fact("quantity", self.text[at:stop], (at, stop), Decimal(chunk), None, None, None,
+                                 source, None, None, False, None, None, origin)
+                        )  # fmt: skip
+                        consumed = stop
+                    elif self._bare(chunk, at, stop, end):
+                        consumed = stop
+                    else:
+                        consumed = self._number(at, stop, start, end)
+                elif role == "identifier" or role == "path" or role == "name":
                     word = self.text[at:stop]
                     if word not in seen:
                         seen.add(word)
-                        self.facts.append(
-                            Fact(cast("Kind", role), word, (at, stop), source=self.source, origin=self.origin)
-                        )
+                        facts.append(Fact(cast("Kind", role), word, (at, stop), source=source, origin=origin))
                     consumed = stop
+                elif role == "line number":
+                    if at and plain[at - 1] != "\n":
+                        consumed = self._number(at, stop, start, end)
                 elif role == "number":
-                    if not piece_start and piece_end == len(chunk) and self._bare(chunk, at, offset + piece_end, end):
-                        consumed = offset + piece_end
-                        continue
-                    consumed = self._number(at, offset + piece_end, start, end)
+                    consumed = self._number(at, stop, start, end)
                 else:
-                    consumed = self._other(role, at, offset + piece_end, start, end)
+                    consumed = self._other(role, at, stop, start, end)
         self._settle(first)
 
     def _bare(self, chunk: str, at: int, stop: int, end: int) -> bool:
-        """The short way for numbers in lists, literals and calls, where nothing around them matters.
+        """The short way for numbers in literals and calls, where nothing around them matters.
 
-        Adds the fact and says True when marks stand on both sides: ", 207588)", ": 193.79}".
+        Adds the fact and says True when marks stand on both sides: "(207588)", ": 193.79}".
         """
         plain = self.plain
-        if stop >= end or at < 2 or len(chunk) > 30:
+        if stop >= end or at < 3:
             return False
         after, before = plain[stop], plain[at - 1]
         if after == '"' and before == '"':
             return self._quoted(at, stop)
         if after not in "),}]" or (after == "," and plain[stop + 1 : stop + 2].isdigit()):
             return False
-        if before == " ":
-            before = plain[at - 2]
-            if before not in ",:=" or plain[at - 3] in _ENDS:
-                return False
-            if before == ":" and plain[at - 3] in "\"'":
-                return self._valued(chunk, at, stop, at - 2)
-        elif before not in "=:":
+        colon = at - 2 if before == " " else at - 1
+        mark = plain[colon]
+        if mark not in ",:=" or (mark == "," and colon == at - 1) or plain[colon - 1] in _ENDS:
             return False
-        elif before == ":" and plain[at - 2] in "\"'":
-            return self._valued(chunk, at, stop, at - 1)
-        if not (chunk.isdigit() or _DECIMAL.fullmatch(chunk)):
-            return False
-        self.facts.append(Fact("quantity", chunk, (at, stop), Decimal(chunk), source=self.source, origin=self.origin))
+        if mark == ":" and plain[colon - 1] in "\"'":
+            return self._valued(chunk, at, stop, colon)
+        self.facts.append(
+            Fact("quantity", self.text[at:stop], (at, stop), Decimal(chunk), source=self.source, origin=self.origin)
+        )
         return True
 
     def _valued(self, chunk: str, at: int, stop: int, colon: int) -> bool:
         """A number behind a quoted key: the key may give its unit, or say that it is a name or a moment."""
         key = key_before(self.plain, colon, 0)
-        if not (chunk.isdigit() or _DECIMAL.fullmatch(chunk)):
-            return False
         meaning = column(key) if key else Column()
         if meaning.role == "identifier" or (meaning.role == "figure" and len(chunk) >= MOMENT_DIGITS + 6):
             self._emit("identifier", at, stop)
@@ -139,7 +142,7 @@ class Scanner:
         elif meaning.role == "date":
             self._emit("date", at, stop)
         else:
-            fact = Fact(meaning.kind, chunk, (at, stop), Decimal(chunk), None, None, meaning.unit, self.source)
+            fact = Fact(meaning.kind, self.text[at:stop], (at, stop), Decimal(chunk), None, None, meaning.unit, self.source)
             fact.origin = self.origin
             self.facts.append(fact)
         return True
@@ -333,6 +336,9 @@ class Scanner:
         value = amount.value
         if left.accounting and plain[amount.end : amount.end + 1] == ")" and self._is_loss(left.start):
             value = -abs(value)
+        if amount.unit is None and nearby[:1] == "-":
+            word = _HYPHEN_WORD.match(plain, amount.end, end)
+            amount = amount._replace(end=word.end() if word else amount.end)
         self._add(at, amount._replace(value=value), left, end)
         return self.facts[-1].span[1]
 
