@@ -88,6 +88,8 @@ class Agent:
             reply_format(format)
         self.model = _model(model) if isinstance(model, str) else model
         self.memory = memory or Memory(DEFAULT_BUDGET)
+        for secret in getattr(self.model, "secrets", ()):
+            self.memory.journal.redact(secret)
         self.tools = _with_lookup(tools if isinstance(tools, Toolbox) else Toolbox(tools), self.memory)
         self._format: FormatName | Literal["auto"] = format
         self._limits = Limits(max_steps, max_tokens, max_cost, max_seconds)
@@ -135,11 +137,7 @@ class Agent:
         if (task is None) == (run_id is None):
             raise ValueError("give either a task, or the run_id of a run to take up")
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        work = asyncio.create_task(
-            self._new_run(task, events.put_nowait)
-            if task is not None
-            else self._old_run(run_id or "", events.put_nowait)
-        )
+        work = asyncio.create_task(self._go(task, run_id, events.put_nowait))
         work.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -150,15 +148,21 @@ class Agent:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([work])
 
-    async def _new_run(self, task: str, emit: Callable[[Event], None]) -> None:
-        if self._format != "auto":
-            return await self._begin(task, self._format, emit)
+    async def _go(self, task: str | None, run_id: str | None, emit: Callable[[Event], None]) -> None:
         try:
-            await self._begin(task, "tools", emit)
+            if task is None:
+                await self._take_up(run_id or "", emit)
+            else:
+                await self._begin(task, "tools" if self._format == "auto" else self._format, emit)
         except ToolsUnsupportedError as error:
+            if task is None or self._format != "auto":
+                raise
             emit(Warned(0, f"{error} The task is begun anew with the text format react."))
+            self.memory.journal.release(self.memory.run_id)
             self._format = "react"
             await self._begin(task, "react", emit)
+        finally:
+            self.memory.journal.release(self.memory.run_id)
 
     async def _begin(self, task: str, format: FormatName, emit: Callable[[Event], None]) -> None:
         language = self._language or language_of(task)
@@ -169,17 +173,28 @@ class Agent:
             system="\n\n".join(part for part in opening if part),
             tools=self.tools.schemas() if form.sends_tools else [],
         )
-        self.memory.journal.append(self.memory.run_id, "agent", {"format": format, "language": language})
+        self._note(format, language)
         emit(RunStarted(self.memory.run_id, task, resumed=False))
         if recalls:
             emit(Recalled(tuple(recalls)))
-        await self._work(Past(format=format, language=language), emit, tuple(recalls))
+        past = Past(task=task, format=format, language=language)
+        await self._work(past, emit, tuple(recalls), may_fall_back=self._format == "auto")
 
-    async def _old_run(self, run_id: str, emit: Callable[[Event], None]) -> None:
+    def _note(self, format: FormatName, language: Language) -> None:
+        self.memory.journal.append(self.memory.run_id, "agent", {"format": format, "language": language})
+
+    async def _take_up(self, run_id: str, emit: Callable[[Event], None]) -> None:
         past = read_past(self.memory.journal.entries(run_id))
         if not (past.result and past.remembered):
             self.memory.resume(run_id)
-        emit(RunStarted(run_id, self.memory.task, resumed=True))
+            past = read_past(self.memory.journal.entries(run_id))  # as it is now that nobody else can write
+        emit(RunStarted(run_id, past.task, resumed=True))
+        for message in past.opening:
+            self.memory.add(message)
+        if past.format is None:
+            past.format = "tools" if self._format == "auto" else self._format
+            past.language = self._language or language_of(past.task)
+            self._note(past.format, past.language)
         if past.result is None:
             return await self._work(past, emit)
         if not past.remembered:
@@ -187,14 +202,16 @@ class Agent:
         emit(Finished(RunResult.from_entry(run_id, past.result)))
         return None
 
-    async def _work(self, past: Past, emit: Callable[[Event], None], recalled: tuple[Any, ...] = ()) -> None:
+    async def _work(
+        self, past: Past, emit: Callable[[Event], None], recalled: tuple[Any, ...] = (), may_fall_back: bool = False
+    ) -> None:
         memory = self.memory
         gate = Gate(memory.journal, memory.run_id, self._approve, self._allow, lasts=self._approval_seconds)
         setup = Setup(
             model=self.model,
             tools=self.tools,
             memory=memory,
-            format=reply_format(past.format, past.language),
+            format=reply_format(past.format or "tools", past.language),
             texts=prompts(past.language),
             limits=self._limits,
             gate=gate,
@@ -204,12 +221,9 @@ class Agent:
             price=self._price,
             options=self._options,
             recalled=recalled,
-            may_fall_back=self._format == "auto",
+            may_fall_back=may_fall_back,
         )
-        try:
-            await Run(setup, past).to_end()
-        finally:
-            memory.journal.release(memory.run_id)
+        await Run(setup, past).to_end()
 
 
 def _with_lookup(tools: Toolbox, memory: Memory) -> Toolbox:

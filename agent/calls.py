@@ -103,6 +103,7 @@ class CallRunner:
             action, decision = self._gate.question(call, tool.name, arguments, tool.risk)
         if decision is None:
             self._emit(ApprovalNeeded(self._step, action))
+            await asyncio.sleep(0)  # who reads the events sees the question before it is asked
             decision = await self._gate.decide(action)
         match decision:
             case Allow():

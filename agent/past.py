@@ -42,12 +42,16 @@ class OpenTurn:
 class Past:
     """The state of a run; of a new one, all is empty.
 
-    `started` holds the arguments of each time a call was begun, `finished` the result of each call that came to its
-    end, both by the name of the call: the ref of its message and its place in it (`m7.0`).
+    `opening` holds the first messages, system prompt and task, where the run was cut off before they were added;
+    `format` is None where it was cut off before that was noted. `started` holds the arguments of each time a call was
+    begun, `finished` the result of each call that came to its end, both by the name of the call: the ref of its
+    message and its place in it (`m7.0`).
     """
 
-    format: FormatName = "tools"
+    task: str = ""
+    format: FormatName | None = None
     language: Language = "en"
+    opening: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     spent: Spent = field(default_factory=Spent)
     started: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
     finished: dict[str, PastCall] = field(default_factory=dict[str, PastCall])
@@ -71,7 +75,16 @@ def read_past(entries: Sequence[Entry]) -> Past:
     problem: FormatProblem | None = None
     for entry in entries:
         body = entry.body
+        if entry.kind == "message" and past.opening:
+            past.opening.pop(0)
         match entry.kind:
+            case "run":
+                roles = ("system", "user")
+                past.task = body["task"]
+                texts = (body["system"], past.task)
+                past.opening = [{"role": r, "content": text} for r, text in zip(roles, texts, strict=True) if text]
+            case "recall":
+                past.opening[-1]["content"] += f"\n\n{body['notes']}"
             case "agent":
                 past.format, past.language = body["format"], body["language"]
             case "reply":

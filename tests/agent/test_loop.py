@@ -396,7 +396,7 @@ REPLIES = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(REPLIES, max_size=25), st.sampled_from(["tools", "react", "bracket", "json"]))
 def test_every_run_ends_with_an_answer_and_every_context_is_whole(scripted: Any, says: list[Any], format: Any) -> None:
     from_script = itertools.chain(says, itertools.repeat(("search", {"query": "z"})))
