@@ -81,14 +81,13 @@ class CallRunner:
 
     async def _result(self, call: str, action: Action) -> str:
         tool = self._tools.get(action.name)
-        arguments = fit_arguments(tool, action.arguments)
         if tool.risk != "read":
-            arguments, remark = await self._permitted(call, tool, arguments)
+            arguments, remark = await self._permitted(call, tool, fit_arguments(tool, action.arguments))
             return remark + await self._execute(call, tool, arguments)
         kept = self._cache.get(tool.name, action.arguments)
         if kept is None:
-            return await self._execute(call, tool, arguments)
-        self._emit(ToolCalled(self._step, call, tool.name, arguments, cached=True))
+            return await self._execute(call, tool, action.arguments)
+        self._emit(ToolCalled(self._step, call, tool.name, action.arguments, cached=True))
         return kept
 
     async def _permitted(self, call: str, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
