@@ -37,13 +37,18 @@ def look_up(scene: Scene, name: str, head: str, more: str = "") -> Turn | None:
     for at in range(begin, len(queries)):
         if values[at] is None:
             said = wording(scene.language).look_up.format(_label(name, QUANTITIES[at]), name)
-            seen = [
-                f" {name}: {_label(name, quantity)} {written(value)} {quantity.unit}."
-                for quantity, value in zip(QUANTITIES, values, strict=True)
-                if value is not None
-            ]
-            return Turn(f"{head} {said}{''.join(seen)}{more}", (moves.lookup(queries[at]),))
+            return Turn(f"{head} {said}{seen(scene, name)}{more}", (moves.lookup(queries[at]),))
     return None
+
+
+def seen(scene: Scene, name: str) -> str:
+    """What the context shows of a station's figures, as the stand-in writes them down."""
+    found = zip(QUANTITIES, figures(name, scene.text), strict=True)
+    return "".join(
+        f" {name}: {_label(name, quantity)} {written(value)} {quantity.unit}."
+        for quantity, value in found
+        if value is not None
+    )
 
 
 def _own_name(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from . import moves
-from .collecting import collect
+from .collecting import collect, seen
 from .reading import last_number, plain
 from .research import factor_expression, hours_of_a_year
 from .scene import Past, Scene, Turn
@@ -52,12 +52,15 @@ class FollowUp:
             factor = last_number(last.results[-1])
         if factor is not None:
             return self._gain(scene, names[0], weak, factor)
-        thought = f"[factor] {wording(scene.language).factor.format(names[1])}"
+        noted = "".join(seen(scene, name) for name in names)
+        thought = f"[factor] {wording(scene.language).factor.format(names[1])}{noted}"
         return Turn(thought, (moves.calculate(factor_expression(scene, *strong)),))
 
     def _collect(self, scene: Scene, names: Sequence[str]) -> Turn:
+        noted = "".join(seen(scene, name) for name in names)
         for at, name in enumerate(names, 1):
-            turn = None if _figures(scene, name) else collect(scene, name, f"[collect {at}/{len(names)}]")
+            head = f"[collect {at}/{len(names)}]"
+            turn = None if _figures(scene, name) else collect(scene, name, head, noted)
             if turn:
                 return turn
         return Turn(answer=wording(scene.language).missing.format(", ".join(names)))

@@ -36,16 +36,17 @@ def find(quantity: Quantity, subject: str, text: str) -> Decimal | None:
     `of Itaipu is 14,000 MW` are read: the unit tells what was measured.
     """
     label, who = f"(?:{quantity.labels})", f"(?:{subject})"
-    forms = (
+    labelled = (
         rf"{label}{_NOT_THERE}{{0,12}}{who}{_NOT_THERE}{{0,40}}?{quantity.figure}",
         rf"{who}{_NOT_THERE}{{0,12}}{label}{_NOT_THERE}{{0,20}}?{quantity.figure}",
-        rf"{who}\W{{0,3}}(?:is|为)?\W{{0,3}}{quantity.figure}",
     )
-    found = [match for form in forms for match in re.finditer(form, text, re.IGNORECASE)]
-    if not found:
-        return None
-    last = max(found, key=lambda match: match.start())
-    return _decimal(last["number"]) * quantity.units[last["unit"]]
+    abbreviated = (rf"of {who}\W{{0,3}}(?:is\W)?{quantity.figure}",)
+    for forms in (labelled, abbreviated):
+        found = [match for form in forms for match in re.finditer(form, text, re.IGNORECASE)]
+        if found:
+            last = max(found, key=lambda match: match.start())
+            return _decimal(last["number"]) * quantity.units[last["unit"]]
+    return None
 
 
 def find_after(pattern: str, unit: str, text: str) -> Decimal | None:

@@ -76,7 +76,8 @@ def read_scene(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[st
     system = "\n".join(text for role, text in zip(roles, texts, strict=True) if role == "system")
     names = tuple(str(cast("Mapping[str, Any]", schema.get("function", {})).get("name")) for schema in tools)
     said = "\n".join(text for role, text in zip(roles, texts, strict=True) if role != "system")
-    return Scene(task, tuple(past), said, "tools" if tools else _text_format(system), language_of(task[:400]), names)
+    form = "tools" if tools else _text_format(system)
+    return Scene(task, tuple(past), said, form, language_of(task[:400]), names)
 
 
 def reply_message(turn: Turn, scene: Scene, new_id: str) -> dict[str, Any]:
@@ -87,8 +88,8 @@ def reply_message(turn: Turn, scene: Scene, new_id: str) -> dict[str, Any]:
             FinalAnswer(turn.answer, turn.thought) if turn.answer is not None else Action(*turn.calls[0], turn.thought)
         )
         return {"role": "assistant", "content": writer.render(said)}
-    if turn.answer is not None:
-        return {"role": "assistant", "content": turn.answer}
+    if turn.answer is not None or not scene.tools:
+        return {"role": "assistant", "content": turn.answer or turn.thought}
     calls = [
         {
             "id": f"{new_id}_{at}",
@@ -127,6 +128,9 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _text_format(system: str) -> FormatName:
+    """The text format that a system prompt asks for; native where it asks for none."""
     if '"action_input"' in system:
         return "json"
-    return "bracket" if "Finish[" in system else "react"
+    if "Finish[" in system:
+        return "bracket"
+    return "react" if re.search("Action Input|行动输入", system) else "tools"

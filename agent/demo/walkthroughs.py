@@ -147,7 +147,7 @@ _MANUAL: dict[Language, dict[str, str]] = {
     "en": {
         "read": "The manual says which concurrency is recommended.",
         "topic": "recommended concurrency",
-        "label": "recommended concurrency",
+        "label": r"recommended\s+concurrency\s+is",
         "calculate": "Now the calculation.",
         "save": "Save it to the notes.",
         "title": "Recommended concurrency",
@@ -159,7 +159,7 @@ _MANUAL: dict[Language, dict[str, str]] = {
     "zh": {
         "read": "手册里写着推荐的并发数。",
         "topic": "推荐并发数",
-        "label": "推荐并发数",
+        "label": "推荐并发数[为是]",
         "calculate": "接着计算。",
         "save": "保存到笔记。",
         "title": "推荐并发数",

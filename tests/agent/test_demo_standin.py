@@ -15,6 +15,7 @@ from carryforward.agent.demo.reading import Quantity, find, find_after, written
 from carryforward.agent.demo.research import Comparison, station_names
 from carryforward.agent.demo.scene import read_scene
 from carryforward.agent.demo.standin import CACHE_BLOCK, MODEL, StandIn
+from carryforward.agent.demo.walkthroughs import walkthrough
 from carryforward.agent.formats import reply_format
 from carryforward.agent.formats.base import Action
 from carryforward.memory.tokens import TokenCounter
@@ -131,6 +132,31 @@ def test_a_figure_that_is_not_shown_is_looked_up_never_known(standin: StandIn) -
     (call,) = message["tool_calls"]
     assert call["function"]["name"] == "lookup"
     assert "Itaipu" in call["function"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "result", "expression"),
+    [
+        ("manual", "read_manual", "The recommended concurrency is 96 for each node.", "96 * 2.5"),
+        ("manual", "read_manual", "每个节点的推荐并发数为48。", None),
+        ("everest", "lookup", "The latest survey gives 9,000.5 m; used in 2010 were 8,999 m.", "9000.5 - 8999"),
+    ],
+)
+def test_walk_throughs_take_their_figures_from_the_observation(
+    name: str, tool: str, result: str, expression: str | None
+) -> None:
+    plan = walkthrough(name)
+    form = reply_format("react", "en")
+    said = form.history_message("", Action(tool, {}, "Read it."))
+    opening = {"role": "system", "content": form.instructions([])}
+    messages = [opening, user(plan.tasks["en"]), said, user(f"Observation: {result}")]
+    turn = plan.next_turn(read_scene(messages, []))
+    assert turn.calls == (() if expression is None else (("calculator", {"expression": expression}),))
+
+
+def test_asked_without_tools_it_says_what_it_would_do_next(standin: StandIn) -> None:
+    message = ask(standin, [user(TASK)], tools=None).json()["choices"][0]["message"]
+    assert message == {"role": "assistant", "content": "[collect 1/2] Find the document on Itaipu."}
 
 
 def test_stations_are_read_from_the_task_in_both_languages() -> None:
