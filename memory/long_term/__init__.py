@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from .memory import LongTermMemory
     from .outcome import Outcome
-    from .recall import Recall
+    from .recall import Recall, format_recalls, without_notes
 
 _HOMES = {
     "embedders": ("Embedder", "HttpEmbedder", "SentenceTransformerEmbedder"),
@@ -36,7 +36,7 @@ _HOMES = {
     ),
     "memory": ("LongTermMemory",),
     "outcome": ("Outcome",),
-    "recall": ("Recall",),
+    "recall": ("Recall", "format_recalls", "without_notes"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -54,6 +54,8 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "ServerError",
     "StoreError",
+    "format_recalls",
+    "without_notes",
 ]
 
 

@@ -12,12 +12,12 @@ import re
 import threading
 import time
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from filelock import FileLock
 
+from .database import is_broken
 from .errors import StoreError
-from .store import is_broken
 
 DATABASE = "chroma.sqlite3"
 LOCK_SECONDS = 60.0
@@ -98,7 +98,8 @@ def open_collection(client: Any, name: str, description: dict[str, Any]) -> Any:
     collection = client.get_or_create_collection(
         name, metadata=description, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
     )
-    settings = collection.configuration.get("hnsw") or collection.configuration.get("spann") or {}
+    configuration = cast("dict[str, dict[str, Any] | None]", collection.configuration)
+    settings = configuration.get("hnsw") or configuration.get("spann") or {}
     if settings.get("space") != "cosine":
         raise StoreError(
             f"the Chroma collection {name!r} measures distance by {settings.get('space')!r}, not by cosine, so "

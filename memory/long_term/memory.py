@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from . import lexical
-from .embedders import Embedder, SentenceTransformerEmbedder, embed_checked
-from .outcome import Outcome, now
-from .recall import Recall
-from .store import Draft, RecordStore, Space, typed
-from .terms import terms
-from .vector_index import VectorIndex
+from ..messages import clean
+from . import ranking
+from .backend import Backend, FolderBackend, Index
+from .database import Database
+from .embedders import Embedder, SentenceTransformerEmbedder
+from .errors import NamespaceError, OutcomeNotFoundError
+from .filters import attributes, matching
+from .outcome import STATUSES, Outcome, now
+from .parts import embed_outcomes, search_text
+from .places import default_folder, replica_folder
+from .recall import Recall, format_recalls, without_notes
+from .search import Search
+from .store import Draft, RecordStore
+from .terms import fingerprint
+from .vector_table import Space
 
-CANDIDATES = 50
-BATCH = 500
+# Outcomes embedded and stored at a time: a kill loses at most so many that were not acknowledged.
+BATCH = 256
+log = logging.getLogger(__name__)
 
 
 class LongTermMemory:
+    """The outcomes of finished tasks, kept in a folder or on a Chroma server.
+
+    Args:
+        path: folder of the store, default the user's data folder; with `url`, of this machine's replica.
+        url: a Chroma server that many machines share, as `http://localhost:8000`; `token` goes with each request.
+        embedder: default all-MiniLM-L6-v2 in this process. Loaded when first needed.
+        namespace: a wall; no query, id or import crosses it. Any text is a name.
+
+    It may be used from several threads, and several processes may use one folder: what one has stored, the next
+    call of another finds.
+
+    Raises:
+        StoreError: the folder cannot be used.
+        ServerError: the server is away or refuses.
+        NamespaceError: the namespace is blank.
+    """
+
     def __init__(
         self,
         path: str | Path | None = None,
@@ -30,51 +60,130 @@ class LongTermMemory:
         namespace: str = "default",
         token: str | None = None,
     ) -> None:
+        if not namespace.strip() or clean(namespace) != namespace:
+            raise NamespaceError(f"unusable namespace {namespace!r}: give a readable name")
         self.namespace = namespace
         self.embedder: Embedder = embedder or SentenceTransformerEmbedder()
-        self.path = Path(path) if path is not None else default_folder()
-        self._store = RecordStore(self.path / "outcomes.sqlite3")
-        self._namespace = self._store.namespace(namespace)
-        self._index: VectorIndex | None = None
+        self.path = Path(path) if path is not None else replica_folder(url) if url else default_folder()
+        self._opened_index: Index | None = None
+        self._backend = self._open(url, token)
+        self._store = self._backend.store
+
+    def _open(self, url: str | None, token: str | None) -> Backend[Any]:
+        if url is None:
+            store = RecordStore(Database(self.path / "outcomes.sqlite3"), self.namespace)
+            return FolderBackend(store, self.path)
+        from .server import Server, ServerBackend
+
+        server = Server(url, token)
+        store = RecordStore(Database(self.path / "replica.sqlite3"), self.namespace)
+        return ServerBackend(store, server, self.namespace)
 
     @property
-    def _vectors(self) -> VectorIndex:
-        if self._index is None:
-            model = self.embedder
-            number = self._store.space(self._namespace, model.name, model.revision, model.dimension)
-            self._space = Space(number, self.namespace, model.name, model.revision, model.dimension)
-            self._index = VectorIndex(self._store, self.path, self._space)
-        return self._index
+    def _index(self) -> Index:
+        if self._opened_index is None:
+            index: Index = self._backend.index(Space.of(self.namespace, self.embedder))
+            others = index.other_models()
+            if others and index.missing():
+                log.warning(
+                    "outcomes in namespace %r were embedded with %s, but this memory was opened with %s: until "
+                    "they are embedded again (reindex), they are found by their words alone",
+                    self.namespace,
+                    ", ".join(others),
+                    self.embedder.name,
+                )
+            self._opened_index = index
+        return self._opened_index
+
+    # ------------------------------------------------------------------ writing
 
     def remember(self, outcome: Outcome) -> str:
+        """Store an outcome and give its id; one of the same id is replaced. It is safe when this returns.
+
+        Notes that `format_recalls` made are taken out of its texts: what was recalled is not remembered again.
+
+        Raises:
+            NamespaceError: the outcome belongs to another namespace.
+            EmbedderError, StoreError, ServerError: nothing was stored.
+        """
         return self.remember_many([outcome])[0]
 
     def remember_many(self, outcomes: Iterable[Outcome]) -> list[str]:
-        index = self._vectors
-        pending = [replace(outcome, namespace=self.namespace) for outcome in outcomes]
-        for start in range(0, len(pending), BATCH):
-            self._store.put(self._namespace, self._space.id, self._drafts(pending[start : start + BATCH]))
-            index.advance()
-        return [outcome.id for outcome in pending]
+        """Store outcomes, a batch at a time; when it raises, whole batches before are stored."""
+        waiting = iter(outcomes)
+        ids: list[str] = []
+        index = self._index
+        while batch := [self._own(outcome) for outcome in islice(waiting, BATCH)]:
+            vectors = embed_outcomes(self.embedder, batch)
+            self._backend.put([_draft(outcome) for outcome in batch], vectors, index)
+            ids += [outcome.id for outcome in batch]
+        return ids
 
-    def _drafts(self, outcomes: Sequence[Outcome]) -> list[Draft]:
-        texts = [embedded_texts(outcome) for outcome in outcomes]
-        vectors = embed_checked(self.embedder, [text for of_outcome in texts for text in of_outcome])
-        drafts: list[Draft] = []
-        start = 0
-        for outcome, of_outcome in zip(outcomes, texts, strict=True):
-            drafts.append(
-                Draft(
-                    outcome.id,
-                    outcome.to_json(),
-                    search_text(outcome),
-                    outcome.finished_at.timestamp(),
-                    attributes(outcome),
-                    vectors[start : start + len(of_outcome)],
-                )
+    def _own(self, outcome: Outcome) -> Outcome:
+        if outcome.namespace not in (None, self.namespace):
+            raise NamespaceError(
+                f"outcome {outcome.id!r} belongs to the namespace {outcome.namespace!r}, this memory is "
+                f"{self.namespace!r}; store it there, or make a copy with namespace=None"
             )
-            start += len(of_outcome)
-        return drafts
+        return replace(
+            outcome,
+            namespace=self.namespace,
+            goal=without_notes(outcome.goal),
+            result=without_notes(outcome.result),
+            summary=without_notes(outcome.summary),
+            lessons=tuple(without_notes(lesson) for lesson in outcome.lessons),
+        )
+
+    def update(self, id: str, **changes: Any) -> Outcome:
+        """Change fields of a stored outcome, and give the new one.
+
+        Raises:
+            OutcomeNotFoundError: no such id here.
+            OutcomeError: a field does not exist or cannot have this value.
+        """
+        outcome = Outcome.from_dict(self._stored(id).to_dict() | changes | {"id": id})
+        self.remember(outcome)
+        return outcome
+
+    def mark_helpful(self, id: str) -> None:
+        """Note that a recalled outcome helped; it is preferred a little among equals.
+
+        Raises:
+            OutcomeNotFoundError: no such id here.
+        """
+        self._stored(id)
+        self._backend.add_helped(id)
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        older_than: timedelta | datetime | None = None,
+        tag: str | None = None,
+        namespace: str | None = None,
+    ) -> int:
+        """Delete one outcome by id, or all that are older and have the tag; how many were deleted.
+
+        `namespace` empties this memory's namespace, and must be its name: a wall is not forgotten across.
+
+        Raises:
+            NamespaceError: `namespace` is another one.
+            ValueError: nothing was named.
+        """
+        if namespace not in (None, self.namespace):
+            raise NamespaceError(f"this memory is {self.namespace!r}; open {namespace!r} to forget it")
+        if id is not None:
+            return self._backend.delete([id])
+        if older_than is None and tag is None and namespace is None:
+            raise ValueError("say what to forget: an id, older_than=, tag= or namespace=")
+        limit = now() - older_than if isinstance(older_than, timedelta) else older_than
+        if limit is not None and limit.tzinfo is None:
+            limit = limit.astimezone()
+        tags = () if tag is None else (tag,)
+        doomed = [o.id for o in self.outcomes(tags=tags) if limit is None or o.finished_at < limit]
+        return self._backend.delete(doomed)
+
+    # ------------------------------------------------------------------ reading
 
     def recall(
         self,
@@ -86,50 +195,143 @@ class LongTermMemory:
         tags: Sequence[str] = (),
         where: Mapping[str, Any] | None = None,
         budget_tokens: int | None = None,
+        count: Callable[[str], int] | None = None,
     ) -> list[Recall]:
-        if not goal.strip() or not len(self):
-            return []
-        total, _ = self._store.count(self._namespace)
-        query = embed_checked(self.embedder, [goal])[0]
-        cosines = dict(self._vectors.search(query, CANDIDATES))
-        with self._store.reading() as db:
-            words = lexical.weigh(db, self._namespace, total, terms(goal))
-            rows = list(dict.fromkeys([*cosines, *lexical.candidates(db, words, CANDIDATES)]))
-            counts = lexical.term_counts(db, words, rows)
-        missing = [row for row in rows if row not in cosines]
-        for row, cosine in zip(*self._similarities(query, missing), strict=True):
-            cosines[row] = max(cosine, cosines.get(row, -1.0))
-        top = sum(word.weight for word in words) or 1.0
-        stored = self._store.stored(rows)
-        found: list[Recall] = []
-        for row, record in stored.items():
-            held = counts[row]
-            coverage = sum(word.weight for word in words if word.text in held) / top
-            cosine = cosines.get(row)
-            score = min(1.0, max(0.0, 0.3 * max(cosine or 0.0, 0.0) + 0.7 * coverage))
-            outcome = Outcome.from_json(record.body)
-            age = now() - outcome.finished_at
-            found.append(Recall(outcome, score, cosine, coverage, tuple(held), age, record.helped))
-        found.sort(key=lambda recall: -recall.score)
-        return [recall for recall in found if recall.score >= (min_score or 0.0)][:k]
+        """At most `k` outcomes that fit a new task, the best first; none when nothing fits, or the goal is blank.
 
-    def _similarities(self, query: Any, rows: list[int]) -> tuple[list[int], list[float]]:
-        owners, vectors = self._store.vectors_of(self._space.id, rows)
-        return owners, [float(value) for value in vectors @ query] if owners else []
+        Args:
+            min_score: the relevance floor, default `ranking.FLOOR`, which was calibrated for MiniLM.
+            status: `succeeded`, `failed` or `abandoned`.
+            tags: all must be there.
+            where: metadata to be equal, or within bounds: `{"user": "u1", "ts": {"gte": 120, "lte": 180}}`.
+            budget_tokens: as many as `format_recalls` shows within it, measured by `count` (default tiktoken).
+
+        Raises:
+            OutcomeError: a filter makes no sense.
+            EmbedderError, StoreError, ServerError: with what to do.
+        """
+        self._backend.sync()
+        if k < 1 or not goal.strip() or not len(self._store):
+            return []
+        allowed = matching(self._store, status, tags, where)
+        floor = ranking.FLOOR if min_score is None else min_score
+        recalls = Search(self._store, self._index, self.embedder, goal, allowed).best(k, floor)
+        if budget_tokens is None:
+            return recalls
+        if count is None:
+            from ..tokens import TokenCounter
+
+            count = TokenCounter().count
+        while recalls and recalls[-1].outcome.id not in format_recalls(recalls, budget_tokens, count):
+            recalls.pop()
+        return recalls
 
     def get(self, id: str) -> Outcome | None:
-        body = self._store.body(self._namespace, id)
+        """The outcome of this id, exactly as it was stored; None if there is none here."""
+        self._backend.sync()
+        body = self._store.body(id)
         return None if body is None else Outcome.from_json(body)
 
+    def _stored(self, id: str) -> Outcome:
+        outcome = self.get(id)
+        if outcome is None:
+            raise OutcomeNotFoundError(f"no outcome {id!r} in the namespace {self.namespace!r}")
+        return outcome
+
+    def outcomes(
+        self,
+        *,
+        status: str | None = None,
+        tags: Sequence[str] = (),
+        where: Mapping[str, Any] | None = None,
+        newest_first: bool = False,
+    ) -> Iterator[Outcome]:
+        """Every stored outcome that passes the filters of `recall`, by the time it was finished."""
+        self._backend.sync()
+        allowed = matching(self._store, status, tags, where)
+        for row, body in self._store.bodies(newest_first=newest_first):
+            if allowed is None or row in allowed:
+                yield Outcome.from_json(body)
+
     def __len__(self) -> int:
-        return self._store.count(self._namespace)[0]
+        self._backend.sync()
+        return len(self._store)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts and places, as plain values."""
+        self._backend.sync()
+        counts = {status: len(matching(self._store, status, (), None) or ()) for status in sorted(STATUSES)}
+        return {
+            "namespace": self.namespace,
+            "path": str(self.path),
+            "outcomes": len(self._store),
+            **counts,
+            "bytes": sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file()),
+            "model": self.embedder.name,
+            "not_embedded": len(self._index.missing()),
+            "other_models": self._index.other_models(),
+        }
+
+    # ------------------------------------------------------------------ moving and embedding anew
+
+    def export_jsonl(self, path: str | Path) -> int:
+        """Write every outcome of the namespace as one line of JSON; how many. An existing file is replaced whole."""
+        target = Path(path)
+        partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
+        written = 0
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                for outcome in self.outcomes():
+                    file.write(outcome.to_json() + "\n")
+                    written += 1
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+        return written
+
+    def import_jsonl(self, path: str | Path) -> int:
+        """Store every outcome of an export, in place of those of the same ids; how many.
+
+        All lines are read before anything is stored.
+
+        Raises:
+            OutcomeError: a line is no outcome.
+            NamespaceError: a line belongs to another namespace.
+        """
+        with Path(path).open(encoding="utf-8") as file:
+            outcomes = [self._own(Outcome.from_json(line)) for line in file if line.strip()]
+        return len(self.remember_many(outcomes))
+
+    def reindex(
+        self, embedder: Embedder, *, progress: Callable[[int, int], None] | None = None, drop_old: bool = False
+    ) -> int:
+        """Embed every outcome with another model, then use it; how many were embedded.
+
+        The old index serves until the new one is whole. Stopped and called again, it goes on where it was.
+
+        Args:
+            progress: called with (done, total).
+            drop_old: delete the old model's vectors at the end; other processes may still use them.
+        """
+        self._backend.sync()
+        index = self._backend.index(Space.of(self.namespace, embedder))
+        missing = index.missing()
+        done = 0
+        for at in range(0, len(missing), BATCH):
+            stored = self._store.stored(missing[at : at + BATCH])
+            vectors = embed_outcomes(embedder, [Outcome.from_json(record.body) for record in stored])
+            index.add({record.row: of_row for record, of_row in zip(stored, vectors, strict=True)})
+            done += len(stored)
+            if progress is not None:
+                progress(done, len(missing))
+        old, self._opened_index, self.embedder = self._opened_index, index, embedder
+        if drop_old and old is not None:
+            old.drop()
+        return done
 
     def close(self) -> None:
-        if self._index is not None:
-            self._index.advance(wait=True)
-            self._index.close()
-            self._index = None
-        self._store.close()
+        """Finish the index and let go of the files; may be called again."""
+        self._backend.close()
 
     def __enter__(self) -> LongTermMemory:
         return self
@@ -140,28 +342,15 @@ class LongTermMemory:
         self.close()
 
 
-def search_text(outcome: Outcome) -> str:
-    return "\n".join(part for part in outcome.texts() if part.strip())
-
-
-def embedded_texts(outcome: Outcome) -> list[str]:
-    """The goal alone, as a new task is a goal; and everything, where there is more than the goal."""
-    whole = search_text(outcome)
-    return [whole] if whole == outcome.goal or not outcome.goal.strip() else [outcome.goal, whole]
-
-
-def attributes(outcome: Outcome) -> tuple[tuple[str, str, object], ...]:
-    """What an outcome can be filtered by, as (key, kind, value)."""
-    found: list[tuple[str, str, object]] = [("", "status", outcome.status)]
-    found += [("", "tag", tag) for tag in outcome.tags]
-    for key, value in outcome.metadata.items():
-        kind = typed(value)
-        if kind is not None:
-            found.append((key, *kind))
-    return tuple(found)
-
-
-def default_folder() -> Path:
-    from platformdirs import user_data_path
-
-    return user_data_path("carryforward", appauthor=False) / "long-term"
+def _draft(outcome: Outcome) -> Draft:
+    text = search_text(outcome)
+    return Draft(
+        outcome.id,
+        uuid.uuid4().hex,
+        outcome.to_json(),
+        text,
+        fingerprint(outcome.goal),
+        fingerprint(text),
+        outcome.finished_at.timestamp(),
+        attributes(outcome),
+    )

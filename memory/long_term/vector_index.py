@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from filelock import Timeout
 from numpy.typing import NDArray
 
 from .chroma_folder import LOCK_SECONDS, ChromaFolder, open_collection
-from .store import RecordStore, Space
+from .embedders import Vectors
+from .vector_table import Space, VectorTable
 
 Vector = NDArray[np.float32]
 
@@ -30,22 +31,24 @@ log = logging.getLogger(__name__)
 
 
 class VectorIndex:
-    def __init__(self, store: RecordStore, folder: Path, space: Space) -> None:
-        self._store = store
+    def __init__(self, table: VectorTable, space: Space, folder: Path, *, read_only: bool) -> None:
+        self.table = table
         self._space = space
+        self._read_only = read_only
         self._folder = ChromaFolder.share(folder)
-        self._collection: Any = None
+        # A chromadb Collection; its own types do not fit strict checking.
+        self._collection: Any = cast("Any", None)
         self._opening = 0
         self._generation = 0
         # Vectors up to this id are in the collection as this process has it open.
         self._seen = 0
         self._tail_ids = np.empty(0, dtype=np.int64)
         self._tail = np.empty((0, space.dimension), dtype=np.float32)
-        if self._folder.is_broken():
+        if not read_only and self._folder.is_broken():
             with self._folder.file_lock:
                 if self._folder.is_broken():
                     self._folder.set_aside()
-                    self._store.forget_indexes()
+                    self.table.forget_indexes()
 
     def close(self) -> None:
         self._folder.release()
@@ -54,7 +57,7 @@ class VectorIndex:
         """The `count` nearest records as (row, cosine), the nearest first."""
         with self._folder.lock:
             hits = self._search_chroma(query, count + SPARE) + self._search_tail(query, count + SPARE)
-        rows = self._store.rows_of([number for number, _ in hits])
+        rows = self.table.owners([number for number, _ in hits])
         best: dict[int, float] = {}
         for number, cosine in hits:
             row = rows.get(number)
@@ -62,13 +65,31 @@ class VectorIndex:
                 best[row] = cosine
         return sorted(best.items(), key=lambda hit: -hit[1])[:count]
 
+    def cosines(self, query: Vector, rows: list[int]) -> dict[int, float]:
+        """The best cosine of each of `rows` that has a vector in this space."""
+        return best_by_row(query, *self.table.of_rows(rows))
+
+    def other_models(self) -> list[str]:
+        return self.table.other_models()
+
+    def drop(self) -> None:
+        self.table.drop()
+        self.advance(wait=True)
+
+    def missing(self) -> list[int]:
+        return self.table.missing()
+
+    def add(self, vectors: dict[int, Vectors]) -> None:
+        self.table.add(vectors)
+        self.advance()
+
     def advance(self, *, wait: bool = False) -> None:
         """Give waiting vectors to Chroma, and take deleted ones out, when there are enough of them.
 
         With `wait`, any number is enough, and a lock held by another process is waited for; else the other
         process is left to its work.
         """
-        if self._store.read_only or self._store.waiting(self._space.id) < (1 if wait else TAIL):
+        if self._read_only or self.table.waiting() < (1 if wait else TAIL):
             return
         from chromadb.errors import ChromaError
 
@@ -83,12 +104,12 @@ class VectorIndex:
                 log.info("another process holds %s; its vectors wait", self._folder.path)
 
     def _advance(self) -> None:
-        if self._collection is None or self._generation != self._store.index_state(self._space.id)[1]:
+        if self._collection is None or self._generation != self.table.index_state()[1]:
             self._open()
         size = int(self._folder.client.get_max_batch_size())
         for _ in range(-(-ADVANCE // size)):
-            ids, vectors = self._store.vectors_after(self._space.id, self._seen, size)
-            graves = self._store.graves(self._space.id, size)
+            ids, vectors = self.table.after(self._seen, size)
+            graves = self.table.graves(size)
             if not ids and not graves:
                 return
             if ids:
@@ -97,11 +118,11 @@ class VectorIndex:
             buried = [str(number) for number in graves if number <= self._seen]
             if buried:
                 self._collection.delete(ids=buried)
-            self._generation = self._store.mark_indexed(self._space.id, self._seen, graves)
+            self._generation = self.table.mark_indexed(self._seen, graves)
 
     def _search_chroma(self, query: Vector, count: int) -> list[tuple[int, float]]:
-        indexed, generation = self._store.index_state(self._space.id)
-        if indexed == 0 or self._store.read_only:
+        indexed, generation = self.table.index_state()
+        if indexed == 0 or self._read_only:
             self._seen = 0
             return []
         from chromadb.errors import ChromaError
@@ -126,12 +147,12 @@ class VectorIndex:
         if self._opening == self._folder.opened:
             self._folder.close()
         client = self._folder.client
-        indexed, self._generation = self._store.index_state(self._space.id)
+        indexed, self._generation = self.table.index_state()
         self._collection = open_collection(client, self._space.collection, self._space.description)
         self._opening = self._folder.opened
         if indexed and not self._collection.count():
             # The files of Chroma were taken away; the records have all that is needed.
-            indexed, self._generation = 0, self._store.mark_indexed(self._space.id, 0, [])
+            indexed, self._generation = 0, self.table.mark_indexed(0, [])
         if indexed:
             # The first query makes Chroma read (and perhaps tidy) its queue: under the lock, then never again.
             self._collection.query(query_embeddings=[[1.0] * self._space.dimension], n_results=1, include=[])
@@ -140,8 +161,8 @@ class VectorIndex:
     def _repair(self, error: Exception) -> None:
         log.warning("the vector index in %s failed: %s: %s", self._folder.path, type(error).__name__, error)
         self._folder.set_aside()
-        self._store.forget_indexes()
-        self._collection = None
+        self.table.forget_indexes()
+        self._collection = cast("Any", None)
         self._seen = self._generation = 0
         self._tail_ids, self._tail = self._tail_ids[:0], self._tail[:0]
 
@@ -150,10 +171,19 @@ class VectorIndex:
             kept = self._tail_ids > self._seen
             self._tail_ids, self._tail = self._tail_ids[kept], self._tail[kept]
         last = int(self._tail_ids[-1]) if self._tail_ids.size else self._seen
-        ids, vectors = self._store.vectors_after(self._space.id, last)
+        ids, vectors = self.table.after(last)
         if ids:
             self._tail_ids = np.concatenate([self._tail_ids, np.array(ids, dtype=np.int64)])
             self._tail = np.concatenate([self._tail, vectors])
         cosines = self._tail @ query
         nearest = np.argsort(-cosines)[:count]
         return [(int(self._tail_ids[at]), float(cosines[at])) for at in nearest]
+
+
+def best_by_row(query: Vector, rows: list[int], vectors: Vectors) -> dict[int, float]:
+    """row -> the highest cosine among its vectors; all of unit length."""
+    best: dict[int, float] = {}
+    if rows:
+        for row, cosine in zip(rows, (vectors @ query).tolist(), strict=True):
+            best[row] = max(cosine, best.get(row, -1.0))
+    return best
