@@ -85,7 +85,11 @@ def _scale(text: str, number: Decimal, end: int, money: bool) -> tuple[Decimal, 
     if word in DOZENS:
         return number * 12, match.end(), True
     if char == " " and match[1] in ("k", "G", "M", "B") and not _SCALE_TAIL.match(text, match.end()):
-        if (match[1] in "kG" and text[match.end() : match.end() + 1] != "$") or money or (match[1] == "M" and number > 20):
+        if (
+            (match[1] in "kG" and text[match.end() : match.end() + 1] != "$")
+            or money
+            or (match[1] == "M" and number > 20)
+        ):
             return number * 10 ** _SCALE_LETTERS[match[1]], match.end(), True
     return number, end, False
 
@@ -213,9 +217,7 @@ def finish_amount(
     kind: Kind = "money" if currency else "quantity"
     symbol = currency
     special = (
-        _special_unit(text, value, end)
-        if text[end : end + 1] > "⺀" or text[end : end + 4].strip() > "⺀"
-        else None
+        _special_unit(text, value, end) if text[end : end + 1] > "⺀" or text[end : end + 4].strip() > "⺀" else None
     )
     if special:
         value, symbol, kind, end = special
@@ -246,7 +248,7 @@ def finish_amount(
 
 
 def _cents(text: str, value: Decimal, end: int) -> tuple[Decimal, int]:
-    """"15 dollars 50", "15 dollars and 15", "35€ 99": two digits at the end of the phrase are hundredths."""
+    """ "15 dollars 50", "15 dollars and 15", "35€ 99": two digits at the end of the phrase are hundredths."""
     match = _CENTS.match(text, end)
     if match:
         return value + Decimal(match[1]) / 100, match.end(1)

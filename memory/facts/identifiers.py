@@ -131,7 +131,11 @@ def _without_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
     if "_" in body or "." in body or "::" in body:
         first = chunk[start - 1 : start]
         begin = start - 1 if first in (".", "_") and _CODE_NAME.fullmatch(chunk[start - 1 : end]) else start
-        if (_CODE_NAME.fullmatch(body) or ("_" in body and "%" in body)) and not _ABBREVIATION.fullmatch(body) and len(body) > 3:
+        if (
+            (_CODE_NAME.fullmatch(body) or ("_" in body and "%" in body))
+            and not _ABBREVIATION.fullmatch(body)
+            and len(body) > 3
+        ):
             return _one("identifier", begin, end)
         if ":" in body:
             return _split(chunk, ":", start, end)

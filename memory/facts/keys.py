@@ -36,8 +36,13 @@ _KEY_UNITS = {
 }  # fmt: skip
 _NOT_MIN = frozenset({"min", "s", "m"})
 _IN_BRACKETS = re.compile(r"[(\[（【]([^()\[\]（）【】]{1,30})[)\]）】]")
-_IN_SCALE = re.compile(r"\bin (?:([a-z]{3}|[$€£¥])\s)?(?:([$€£¥]|[A-Z]{2,3}\$?)\s?)?(thousands|millions|billions)\b", re.IGNORECASE)
-_SIGNED_SCALE = re.compile(r"([$€£¥]|US\$|USD|EUR|GBP)\s?(m|mn|bn|k|million|billion|000s?)\b|单位[:：]?\s*([万亿千百]*)\s*([^\s)）]*)", re.IGNORECASE)
+_IN_SCALE = re.compile(
+    r"\bin (?:([a-z]{3}|[$€£¥])\s)?(?:([$€£¥]|[A-Z]{2,3}\$?)\s?)?(thousands|millions|billions)\b", re.IGNORECASE
+)
+_SIGNED_SCALE = re.compile(
+    r"([$€£¥]|US\$|USD|EUR|GBP)\s?(m|mn|bn|k|million|billion|000s?)\b|单位[:：]?\s*([万亿千百]*)\s*([^\s)）]*)",
+    re.IGNORECASE,
+)
 _LETTER_SCALES = {"m": 6, "mn": 6, "bn": 9, "k": 3, "million": 6, "billion": 9, "000": 3, "000s": 3}
 
 
@@ -96,9 +101,9 @@ def column(heading: str) -> Column:
         return Column("figure", unit[0], unit[1], factor)
     if any(w in _MOMENT for w in words) or (last == "at" and len(words) == 2):
         return Column("moment")
-    if (last in _NAMING or words[0] in ("zip", "phone", "uuid", "id", "#") or words[0] in _NAMING and len(words) == 1) and not (
-        _COUNTING & set(words)
-    ):
+    if (
+        last in _NAMING or words[0] in ("zip", "phone", "uuid", "id", "#") or words[0] in _NAMING and len(words) == 1
+    ) and not (_COUNTING & set(words)):
         return Column("identifier")
     if last in _DATES or heading in _DATES:
         return Column("date")

@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
+import re
+
+REACH = 70
+MAX_WORDS = 4
+MAX_CHINESE = 10
+MAX_WORD = 24
+
+_WORD = re.compile(r"[^\W\d_]+(?:[_'./-][^\W_]+)*|[^\W_]*_\w+|[\u3400-\u9fff]+")
+_BREAK = re.compile(r"[.;!?:](?=\s)|[。；！？，、：|{}]|\d[\d.,]*(?:\s?[%°])?")
+_SMALL_WORDS = frozenset(
+    "a an the of is are was were be been being has have had at to in on for with by from as and or that this its it "
+    "about around over under than least most more less up only just nearly approximately roughly between some still now "
+    "then which who we i you he she they will would can could may might do does did not no all per each "
+    "的 为 是 在 了 和 与 有 约 达 到 共 至".split()
+)
+_CHINESE_TAIL = re.compile(r"[的为是在了和与有约达到共至仅已]+$")
+
 
 def prose_label(text: str, span: tuple[int, int]) -> str:
-    """A short label from the words around `span`."""
-    return " ".join(text[max(0, span[0] - 30) : span[0]].split()[-4:])
+    """At most four words that stand on the same line beside `span`: before it, or else behind it.
+
+    >>> prose_label("Cash flow was $48 million", (14, 25))
+    'Cash flow'
+    """
+    start, end = span
+    line = max(text.rfind("\n", max(0, start - REACH), start) + 1, start - REACH, 0)
+    before = text[line:start]
+    breaks = list(_BREAK.finditer(before))
+    key_value = breaks and breaks[-1][0] == ":" and not before[breaks[-1].end() :].strip(" \"'")
+    if key_value:
+        breaks.pop()
+    words = _content(before[breaks[-1].end() :] if breaks else before)
+    behind = text[end : end + REACH // 2].split("\n", 1)[0]
+    first = _BREAK.search(behind)
+    if not words or (len(words) < 2 and behind[:1] == " " and behind[1:2].islower()):
+        words = words[-1:] + _content(behind[: first.start()] if first else behind)[: 3 - len(words[-1:])]
+    return " ".join(words[-MAX_WORDS:])
+
+
+def _content(text: str) -> list[str]:
+    """The words of a piece of text without small and overlong words; Chinese runs are cut short."""
+    words = (w for w in _WORD.findall(text) if (1 < len(w) <= MAX_WORD or w > "⺀") and w.lower() not in _SMALL_WORDS)
+    return [_CHINESE_TAIL.sub("", w)[-MAX_CHINESE:] if w > "⺀" else w for w in words]

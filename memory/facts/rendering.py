@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .entries import Entry
 from .fact import Fact
+from .origin import CellOrigin
+from .tables import Table
 
-MAX_LABEL = 24
+MAX_LABEL = 26
 MAX_TEXT = 160
+MAX_COLUMNS = 6
 
 
 @dataclass(slots=True)
 class Item:
-    """A fact with its score, ready to be chosen."""
+    """An entry with its score, ready to be chosen; `line` replaces what the entry would say of itself."""
 
     points: float
-    last: int
-    source: str
-    call: str | None
-    fact: Fact
-    note: str = ""
+    entry: Entry
+    line: str = ""
+
+    @property
+    def fact(self) -> Fact:
+        return self.entry.fact
 
 
 def estimate(text: str) -> int:
@@ -29,39 +34,102 @@ def estimate(text: str) -> int:
     return (len(text) - wide) // 3 + wide + 1
 
 
+def short_label(label: str) -> str:
+    """The end of a long label: the last steps of a path, the last words of a phrase."""
+    if len(label) <= MAX_LABEL:
+        return label
+    tail = label[-MAX_LABEL:]
+    for mark in (".", " "):
+        head, found, rest = tail.partition(mark)
+        if found and rest and len(head) < MAX_LABEL - 3:
+            return rest
+    return tail
+
+
 def say(item: Item) -> str:
-    """`total 1,250.00 USD`: label and value."""
-    fact = item.fact
-    label = fact.label
-    if len(label) > MAX_LABEL:
-        label = label[-MAX_LABEL:].partition(" ")[2] or label[-MAX_LABEL:]
-    return f"{label} {fact.text}{item.note}".strip()
+    """`total 1,250.00 USD (was 1,190.00 USD; m4 says 1,200)`: label, value, history and disagreement."""
+    if item.line:
+        return item.line
+    entry, fact = item.entry, item.entry.fact
+    notes: list[str] = []
+    if entry.older:
+        notes.append(f"was {entry.older[-1].text}")
+    notes.extend(f"≠ {other.source} {other.text}" for other in entry.disagrees[-2:])
+    label = "" if fact.text in fact.label else short_label(fact.label)
+    note = f" ({'; '.join(notes)})" if notes else ""
+    return f"{label} {fact.text}{note}".strip()
+
+
+def table_items(items: list[Item], used: dict[str, int]) -> list[Item]:
+    """The cells of large tables become one item a table, beside the cells of the rows that matter."""
+    out: list[Item] = []
+    cells: dict[int, list[Item]] = {}
+    for item in items:
+        table = item.entry.table
+        if table is None or item.entry.pinned or item.fact.text in used:
+            out.append(item)
+        else:
+            cells.setdefault(id(table), []).append(item)
+    for group in cells.values():
+        table = group[0].entry.table
+        if table is not None:
+            best = max(group, key=lambda i: i.points)
+            out.append(Item(best.points + 0.5, best.entry, describe(table, [i.fact for i in group])))
+            out.extend(sorted(group, key=lambda i: -i.points)[:MAX_COLUMNS])
+    return out
+
+
+def describe(table: Table, facts: list[Fact]) -> str:
+    """`table 120x3 (name, price): price 3.10 to 98.00`: shape, headings and the extremes of each column."""
+    rows, columns = table.shape
+    heads = [h for h in table.head if h][:MAX_COLUMNS]
+    by_column: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if isinstance(fact.origin, CellOrigin) and fact.value is not None:
+            by_column.setdefault(fact.origin.heading, []).append(fact)
+    ranges: list[str] = []
+    for heading, group in list(by_column.items())[:MAX_COLUMNS]:
+        low = min(group, key=lambda f: f.value or 0)
+        high = max(group, key=lambda f: f.value or 0)
+        ranges.append(f"{heading} {low.text} to {high.text}".strip())
+    return f"table {rows}x{columns} ({', '.join(heads)}): " + ", ".join(ranges)
 
 
 def lines(items: list[Item]) -> str:
     """One line a source, in the order in which the sources came; each value once."""
     by_source: dict[str, list[Item]] = {}
     for item in items:
-        by_source.setdefault(item.source, []).append(item)
+        by_source.setdefault(item.fact.source or "", []).append(item)
     out: list[str] = []
-    for source, group in sorted(by_source.items(), key=lambda g: min(i.last for i in g[1])):
-        call = next((i.call for i in group if i.call), None)
+    for source, group in sorted(by_source.items(), key=lambda g: min(i.entry.last for i in g[1])):
+        call = next((i.entry.call for i in group if i.entry.call), None)
         group.sort(key=lambda i: i.fact.span)
-        parts = list(dict.fromkeys(say(i) for i in group))
-        out.append(f"{source}{' ' + call if call else ''}: " + "; ".join(parts))
+        out.append(f"{source}{' ' + call if call else ''}: " + "; ".join(_parts(group)))
     return "\n".join(out)
+
+
+def _parts(group: list[Item]) -> list[str]:
+    """What the items say; a label that the item before already gave is not repeated."""
+    parts: dict[str, None] = {}
+    label = ""
+    for item in group:
+        words = say(item)
+        own = "" if item.line else short_label(item.fact.label)
+        parts[words.removeprefix(own + " ") if own and own == label else words] = None
+        label = own
+    return list(parts)
 
 
 def fit(items: list[Item], budget_tokens: int, count: Callable[[str], int] | None) -> str:
     """The best items whose lines take at most `budget_tokens`."""
     measure = count or estimate
     items = [i for i in items if len(i.fact.text) <= MAX_TEXT]
-    items.sort(key=lambda i: (-i.points, -i.last, i.fact.span))
+    items.sort(key=lambda i: (-i.points, -i.entry.last, i.fact.span))
     chosen: list[Item] = []
     spent = 0
     for item in items:
-        spent += (len(item.fact.text) + 8) // 4 + 1
-        if spent > budget_tokens * 2:
+        spent += len(item.fact.text) // 5 + 1
+        if spent > budget_tokens:
             break
         chosen.append(item)
     while chosen:

@@ -40,7 +40,9 @@ _AFTER_BOUNDS: dict[str, Bound] = {
 LONG_CODE = 10
 _HYPHEN_WORD = re.compile(r"-[a-z]{3,}(?![\w-])")
 MOMENT_DIGITS = 9
-_AMOUNT_KEY = re.compile(r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE)
+_AMOUNT_KEY = re.compile(
+    r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE
+)
 _ADDRESS = re.compile(
     r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
 )
@@ -142,7 +144,9 @@ class Scanner:
         elif meaning.role == "date":
             self._emit("date", at, stop)
         else:
-            fact = Fact(meaning.kind, self.text[at:stop], (at, stop), Decimal(chunk), None, None, meaning.unit, self.source)
+            fact = Fact(
+                meaning.kind, self.text[at:stop], (at, stop), Decimal(chunk), None, None, meaning.unit, self.source
+            )
             fact.origin = self.origin
             self.facts.append(fact)
         return True
@@ -155,7 +159,11 @@ class Scanner:
         if key is None and not digits.isdigit():
             return False
         meaning = column(key) if key else None
-        if meaning and meaning.role == "figure" and (meaning.unit or not digits.isdigit() or _AMOUNT_KEY.search(key or "")):
+        if (
+            meaning
+            and meaning.role == "figure"
+            and (meaning.unit or not digits.isdigit() or _AMOUNT_KEY.search(key or ""))
+        ):
             return False
         self._emit("identifier", at, stop)
         return True
@@ -220,7 +228,12 @@ class Scanner:
         amount = read_amount(plain, at, left)
         if amount is None or amount.end > end:
             return stop
-        if amount.end < stop and amount.unit is None and plain[amount.end] == "." and not plain[amount.end + 1].isdigit():
+        if (
+            amount.end < stop
+            and amount.unit is None
+            and plain[amount.end] == "."
+            and not plain[amount.end + 1].isdigit()
+        ):
             stop = amount.end
         return self._figure(at, amount, left, end)
 
@@ -294,7 +307,11 @@ class Scanner:
         if word[-1] in "s年" or (len(word) > 6 and word[4:].strip(" ")[0] in "-–~/tTuU" and word[-4:].isdigit()):
             return not (behind[:1].isalpha() and word[-1].isdigit())
         mark = behind[:1]
-        if mark and (mark.isalpha() or mark in "-_/%$€£¥°:" or (mark == "." and behind[1:].isdigit())) or (at > floor and plain[at - 1] in "$€£¥=#_-+."):
+        if (
+            mark
+            and (mark.isalpha() or mark in "-_/%$€£¥°:" or (mark == "." and behind[1:].isdigit()))
+            or (at > floor and plain[at - 1] in "$€£¥=#_-+.")
+        ):
             return False
         before = plain[max(floor, at - 16) : at].lower().rstrip(" (")
         previous = before.rsplit(None, 1)[-1] if before else ""
@@ -427,9 +444,13 @@ class Scanner:
         if at > floor and (plain[at - 1].isalnum() or plain[at - 1] in "_-/."):
             return stop
         year = dates.YEAR_IN_WORDS.match(plain, at, end)
-        if year and (" hundred" not in year[0].lower() or plain[max(floor, at - 5) : at].lower().strip() in _MONTH_ENDS):
+        if year and (
+            " hundred" not in year[0].lower() or plain[max(floor, at - 5) : at].lower().strip() in _MONTH_ENDS
+        ):
             after = plain[year.end() : year.end() + 8].lower()
-            if not after.startswith((" perc", " %", " fift")) and plain[max(floor, at - 4) : at].lower().endswith(("in ", "of ", "t ", "r ", "y ", "l ", "h ", "e ")):
+            if not after.startswith((" perc", " %", " fift")) and plain[max(floor, at - 4) : at].lower().endswith(
+                ("in ", "of ", "t ", "r ", "y ", "l ", "h ", "e ")
+            ):
                 return self._emit("date", at, year.end())
         start = at
         article = 2 if plain[at - 2 : at].lower() == "a " else 3 if plain[at - 3 : at].lower() == "an " else 0

@@ -2,143 +2,125 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
+from .entries import Entry, Index
 from .extract import extract_facts
-from .fact import Bound, Fact
+from .fact import Fact
 from .ranking import Standing, overlap, score, words_of
-from .rendering import Item, fit, say
+from .rendering import Item, fit, table_items
 
-
-@dataclass(slots=True)
-class Entry:
-    """One fact as the store knows it: its newest reading, the older ones, and how it was used."""
-
-    fact: Fact
-    call: str | None
-    first: int
-    last: int
-    seen: int = 1
-    pinned: bool = False
-    deleted: bool = False
-    older: list[Fact] = field(default_factory=list[Fact])
-    disagrees: list[Fact] = field(default_factory=list[Fact])
+PINNED = 1000.0
 
 
 @dataclass(slots=True)
 class _Observation:
+    """What was observed; `facts` is None until the text is read."""
+
+    text: str
     source: str
     call: str | None
     at: int
-    facts: list[Fact]
+    facts: list[Fact] | None
 
 
 class WorkingFacts:
     """The working facts of one run.
 
-    `observe` reads an observation and keeps its facts; nothing else is done with them until they are asked
-    for. The same quantity seen again from the same tool supersedes the old value and keeps it as history;
-    where two tools disagree, both values are shown and marked.
+    `observe` reads an observation and keeps its facts; `defer` keeps the text and reads it when facts are
+    first asked for. The same quantity seen again from the same tool supersedes the old value and keeps it
+    as history; where two tools disagree, both values are shown and marked. A table becomes one line with its
+    shape and extremes; its rows are shown one by one only where the task or an action speaks of them.
     """
 
     def __init__(self) -> None:
         self._observations: list[_Observation] = []
         self._settled = 0
-        self._entries: dict[tuple[str, ...], Entry] = {}
-        self._by_label: dict[tuple[str, str], list[Entry]] = {}
+        self._index = Index()
         self._used: dict[str, int] = {}
         self._used_at: dict[str, int] = {}
         self._clock = 0
 
     def observe(self, text: str, source: str, *, call: str | None = None) -> list[Fact]:
         """Reads the facts of an observation. `source` is its ref ("m12"), `call` the tool that gave it."""
-        facts = extract_facts(text, source=source)
+        self.defer(text, source, call=call)
+        return self._read(self._observations[-1])
+
+    def defer(self, text: str, source: str, *, call: str | None = None) -> None:
+        """Takes an observation whose facts are read only when somebody asks for facts."""
         self._clock += 1
-        for fact in facts:
-            fact.at = self._clock
-        self._observations.append(_Observation(source, call, self._clock, facts))
-        return facts
+        self._observations.append(_Observation(text, source, call, self._clock, None))
 
     def add(self, fact: Fact, *, call: str | None = None) -> None:
-        """Keeps a fact that was found in another way (see `ModelExtractor`). It needs a source."""
+        """Keeps a fact that was found in another way (see `ModelExtractor`).
+
+        Raises ValueError for a fact without a source.
+        """
         if fact.source is None:
             raise ValueError(f"the fact {fact.text!r} has no source: give the ref of the message it stands in")
         self._clock += 1
         fact.at = self._clock
-        self._observations.append(_Observation(fact.source, call, self._clock, [fact]))
+        self._observations.append(_Observation(fact.text, fact.source, call, self._clock, [fact]))
 
     def use(self, text: str, source: str) -> None:
-        """Marks the facts whose text stands in an action (arguments of a call, an answer)."""
+        """Marks the facts whose text stands in an action (the arguments of a call, an answer)."""
         self._clock += 1
         for fact in extract_facts(text, source=source):
             self._used[fact.text] = self._used.get(fact.text, 0) + 1
             self._used_at[fact.text] = self._clock
 
-    def _settle(self) -> None:
-        """Takes the observations that came since the last look into the index."""
-        for observation in self._observations[self._settled :]:
+    def _read(self, observation: _Observation) -> list[Fact]:
+        if observation.facts is None:
+            observation.facts = extract_facts(observation.text, source=observation.source)
             for fact in observation.facts:
-                self._file(fact, observation)
-        self._settled = len(self._observations)
+                fact.at = observation.at
+        return observation.facts
 
-    def _file(self, fact: Fact, observation: _Observation) -> None:
-        if fact.is_figure:
-            key = (fact.kind, fact.text, fact.source or "", str(fact.span[0]))
-        else:
-            key = (fact.kind, fact.text)
-        entry = self._entries.get(key)
-        if entry is None:
-            self._entries[key] = Entry(fact, observation.call, observation.at, observation.at)
-            return
-        entry.seen += 1
-        entry.last = observation.at
-        entry.fact = fact
-        entry.call = observation.call or entry.call
+    def _entries(self) -> list[Entry]:
+        """All entries, the observations that came since the last look included."""
+        for observation in self._observations[self._settled :]:
+            self._index.file(self._read(observation), observation.call, observation.at)
+        self._settled = len(self._observations)
+        return self._index.entries
 
     def __iter__(self) -> Iterator[Fact]:
-        self._settle()
-        return (entry.fact for entry in self._entries.values() if not entry.deleted)
+        return (entry.fact for entry in self._entries() if not entry.deleted)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def find(self, words: str) -> list[Fact]:
-        """The facts whose text, label or unit holds one of the words, best match first."""
+        """The facts whose text or label holds one of the words, best match first."""
         wanted = words_of(words)
-        self._settle()
-        ranked: list[tuple[int, int, Fact]] = []
-        for entry in self._entries.values():
-            fact = entry.fact
+        ranked: list[tuple[int, int, int, Fact]] = []
+        for place, entry in enumerate(self._entries()):
             if entry.deleted:
                 continue
-            hits = overlap(wanted, (fact.text, fact.label)) + 2 * (fact.text in words)
+            hits = overlap(wanted, (entry.fact.text, entry.fact.label)) + 2 * (entry.fact.text in words)
             if hits:
-                ranked.append((-hits, -entry.last, fact))
-        return [fact for _, _, fact in sorted(ranked, key=lambda r: (r[0], r[1]))]
+                ranked.append((-hits, -entry.last, place, entry.fact))
+        return [fact for *_, fact in sorted(ranked, key=lambda r: r[:3])]
 
     def history(self, label: str) -> list[Fact]:
-        """Every value read under this label, oldest first."""
-        wanted = _normal(label)
-        self._settle()
-        return sorted((f for f in self if f.label and wanted in _normal(f.label)), key=lambda f: (f.at or 0, f.span))
+        """Every value read under this label, superseded ones included, oldest first."""
+        self._entries()
+        return self._index.history(label)
 
     def _entry(self, fact: Fact | str) -> Entry:
-        self._settle()
         text = fact if isinstance(fact, str) else fact.text
-        for entry in reversed(list(self._entries.values())):
+        for entry in reversed(self._entries()):
             if entry.fact.text == text and (isinstance(fact, str) or entry.fact == fact):
                 return entry
-        raise KeyError(f"no fact {text!r} is known")
+        raise KeyError(f"no fact {text!r} is known: give a fact of this store or the exact text of one")
 
     def pin(self, fact: Fact | str) -> None:
         """Shows this fact first, whatever the ranking says. Raises KeyError for an unknown fact."""
         self._entry(fact).pinned = True
 
     def correct(self, fact: Fact | str, value: Decimal, text: str | None = None) -> Fact:
-        """Replaces the number of a fact; the old reading stays in its history. Raises KeyError."""
+        """Replaces the number of a fact; the old reading stays in its history. Raises KeyError for an unknown fact."""
         entry = self._entry(fact)
         old = entry.fact
         new = Fact(old.kind, text or str(value), old.span, value, None, None, old.unit, old.source, old.at, old.label)
@@ -158,39 +140,31 @@ class WorkingFacts:
         sources: Collection[str] | None = None,
         count: Callable[[str], int] | None = None,
     ) -> str:
-        """The most useful facts in at most `budget_tokens`, one line a source.
+        """The most useful facts in at most `budget_tokens`, one line a source: `m12 get_order: total 1,250.00 USD`.
 
         Only facts last seen in one of `sources` are shown (None: in any). `about` is the task's text,
         `count` the tokenizer (default: a cautious estimate by characters).
         """
-        self._settle()
+        entries = self._entries()
         wanted = words_of(about) if about else frozenset[str]()
-        crowd = {o.source: len(o.facts) for o in self._observations}
         items: list[Item] = []
-        for entry in self._entries.values():
-            fact = entry.fact
-            source = fact.source or ""
-            if entry.deleted or (sources is not None and source not in sources):
-                continue
-            used = self._used.get(fact.text, 0)
-            last = max(entry.last, self._used_at.get(fact.text, 0))
-            standing = Standing(
-                fact.kind,
-                fact.text,
-                fact.unit is not None,
-                self._clock - last,
-                entry.seen,
-                used,
-                overlap(wanted, (fact.text,)) if wanted else 0,
-                crowd.get(source, 1),
-            )
-            points = score(standing) + (1000.0 if entry.pinned else 0.0)
-            items.append(Item(points, entry.last, source, entry.call, fact))
-        return fit(items, budget_tokens, count)
+        for entry in entries:
+            source = entry.fact.source or ""
+            if not entry.deleted and (sources is None or source in sources):
+                items.append(Item(self._points(entry, wanted), entry))
+        return fit(table_items(items, self._used), budget_tokens, count)
 
-
-def _normal(label: str) -> str:
-    return re.sub(r"\W+", " ", label).strip().casefold()
-
-
-__all__ = ["Bound", "WorkingFacts", "say"]
+    def _points(self, entry: Entry, wanted: frozenset[str]) -> float:
+        fact = entry.fact
+        used_at = self._used_at.get(fact.text, 0)
+        standing = Standing(
+            kind=fact.kind,
+            text=fact.text,
+            has_unit=fact.unit is not None,
+            age=self._clock - max(entry.last, used_at),
+            seen=entry.seen,
+            used=self._used.get(fact.text, 0),
+            about=overlap(wanted, entry.words()) if wanted else 0,
+            crowd=entry.crowd,
+        )
+        return score(standing) + (PINNED if entry.pinned else 0.0)

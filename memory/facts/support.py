@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import Decimal
+from typing import NamedTuple
 
 from .extract import extract_facts
 from .fact import Fact, Figure
-from .units import convert
+from .units import convert, tables
 
-_RELATIVE = Decimal("1e-9")
+EXACT = 1e-9
+CLOSE = 0.05  # a figure that ends in zeros ("9,000 m") may be off by so much
+COARSE = 0.2  # a figure of one or two digits ("3 %") may be off by so much
+_SAME_MONEY: dict[str, frozenset[str]] = {
+    "$": frozenset({"USD", "dollar", "CAD", "AUD", "HKD", "SGD", "NZD", "TWD", "MXN"}),
+    "dollar": frozenset({"USD", "$", "CAD", "AUD", "HKD", "SGD", "NZD", "TWD"}),
+    "¥": frozenset({"CNY", "JPY"}),
+    "£": frozenset({"GBP", "pound"}),
+    "pound": frozenset({"GBP", "£", "lb"}),
+    "kr": frozenset({"SEK", "NOK", "DKK", "ISK"}),
+}  # fmt: skip
+
+
+class _Known(NamedTuple):
+    """The numbers of one unit, by size."""
+
+    sizes: list[float]
+    facts: list[Fact]
 
 
 def check_figures(text: str, facts: Iterable[Fact], also: Iterable[str] = ()) -> list[Figure]:
     """A verdict for every figure of `text`.
 
     `facts` are the facts of the run, `also` further texts that count as sources (the task, results of
-    calculations). A figure is supported by an equal value, by the same value in another unit, scale or as
-    a percentage; it is "rounded" where a source gives it after rounding to the digits it shows.
+    calculations). A figure is "supported" by an equal value, in another unit or scale or as a percentage;
+    it is "rounded" where a source gives it after rounding to the digits it shows; else "unsupported".
     """
-    known = [f for f in facts if f.numbers]
-    for extra in also:
-        known.extend(f for f in extract_facts(extra) if f.numbers)
-    index: dict[Decimal, Fact] = {}
-    for fact in known:
-        for number in fact.numbers:
-            index.setdefault(abs(number).normalize(), fact)
-    return [_judge(figure, known, index) for figure in extract_facts(text) if figure.is_figure]
+    groups = _group([*facts, *(f for extra in also for f in extract_facts(extra))])
+    return [_judge(figure, groups) for figure in extract_facts(text) if figure.is_figure]
 
 
 def unsupported_figures(text: str, facts: Iterable[Fact], also: Iterable[str] = ()) -> list[Figure]:
@@ -34,74 +47,76 @@ def unsupported_figures(text: str, facts: Iterable[Fact], also: Iterable[str] = 
     return [f for f in check_figures(text, facts, also) if f.verdict == "unsupported"]
 
 
-def _judge(figure: Fact, known: list[Fact], index: dict[Decimal, Fact]) -> Figure:
-    rounded: Fact | None = None
+def _plain_unit(unit: str | None) -> str | None:
+    """A measure word such as 次 counts and does not measure: no unit."""
+    return None if unit in tables().counters else unit
+
+
+def _group(facts: list[Fact]) -> dict[str | None, _Known]:
+    pairs: dict[str | None, list[tuple[float, int]]] = {}
+    for place, fact in enumerate(facts):
+        for number in fact.numbers:
+            pairs.setdefault(_plain_unit(fact.unit), []).append((abs(float(number)), place))
+    out: dict[str | None, _Known] = {}
+    for unit, found in pairs.items():
+        found.sort()
+        out[unit] = _Known([size for size, _ in found], [facts[place] for _, place in found])
+    return out
+
+
+def _judge(figure: Fact, groups: dict[str | None, _Known]) -> Figure:
+    support: Fact | None = None
+    exact = True
     for number in figure.numbers:
-        exact = index.get(abs(number).normalize())
-        if exact is not None and _compatible(figure.unit, exact.unit):
-            continue
-        best = _search(number, figure, known)
-        if best is None:
+        found = _search(number, figure, groups)
+        if found is None:
             return Figure(figure, "unsupported")
-        fact, verdict = best
-        if verdict == "rounded":
-            rounded = fact
-    if rounded is not None:
-        return Figure(figure, "rounded", rounded.text)
-    return Figure(figure, "supported", figure.text)
+        support, equal = found
+        exact = exact and equal
+    return Figure(figure, "supported" if exact else "rounded", support.text if support else None)
 
 
-def _search(number: Decimal, figure: Fact, known: list[Fact]) -> tuple[Fact, str] | None:
-    rounded: Fact | None = None
-    for fact in known:
-        for source in fact.numbers:
-            for candidate in _readings(source, fact.unit, figure.unit):
-                if _equal(number, candidate):
-                    return fact, "supported"
-                if rounded is None and _rounds_to(candidate, number, figure.text):
-                    rounded = fact
-    return (rounded, "rounded") if rounded is not None else None
+def _search(number: Decimal, figure: Fact, groups: dict[str | None, _Known]) -> tuple[Fact, bool] | None:
+    """The best source of one number: (fact, it is equal), or None."""
+    size = abs(float(number))
+    half_step = _half_step(number)
+    nearest: Fact | None = None
+    for unit, known in groups.items():
+        for target, factor in _targets(size, _plain_unit(figure.unit), unit):
+            tolerance = max(target * EXACT, 1e-300)
+            place = bisect_left(known.sizes, target - tolerance)
+            if place < len(known.sizes) and known.sizes[place] <= target + tolerance:
+                return known.facts[place], True
+            if nearest is None and half_step:
+                window = half_step * factor
+                low = bisect_left(known.sizes, target - window * (1 + EXACT))
+                if low < len(known.sizes) and known.sizes[low] <= target + window * (1 + EXACT):
+                    nearest = known.facts[low]
+    return (nearest, False) if nearest is not None else None
 
 
-def _compatible(a: str | None, b: str | None) -> bool:
-    return a == b or a is None or b is None
-
-
-def _readings(value: Decimal, unit: str | None, wanted: str | None) -> list[Decimal]:
-    """The source value as the figure's unit would give it."""
-    if unit == wanted or unit is None or wanted is None:
-        out = [value]
-        if wanted == "%" and unit is None:
-            out.append(value * 100)
-        if unit == "%" and wanted is None:
-            out.append(value / 100)
+def _targets(size: float, wanted: str | None, unit: str | None) -> list[tuple[float, float]]:
+    """The figure's size as `unit` would give it, with the factor between the two; several where ambiguous."""
+    if wanted == unit or unit in _SAME_MONEY.get(wanted or "", ()) or wanted in _SAME_MONEY.get(unit or "", ()):
+        return [(size, 1.0)]
+    if wanted is None or unit is None:
+        out = [(size, 1.0)]
+        if wanted == "%":
+            out.append((size / 100, 0.01))
+        elif unit == "%":
+            out.append((size * 100, 100.0))
         return out
-    converted = convert(value, unit, wanted)
-    return [] if converted is None else [converted]
+    converted = convert(Decimal(repr(size)), wanted, unit)
+    if converted is None:
+        return []
+    target = float(converted)
+    return [(abs(target), abs(target) / size if size else 1.0)]
 
 
-def _equal(a: Decimal, b: Decimal) -> bool:
-    a, b = abs(a), abs(b)
-    return a == b or abs(a - b) <= max(a, b) * _RELATIVE
-
-
-def _rounds_to(source: Decimal, figure: Decimal, text: str) -> bool:
-    """Whether `figure` is `source` rounded to the digits that the figure shows."""
-    source, figure = abs(source), abs(figure)
-    if figure == 0 or source == 0 or abs(source - figure) > figure / 5:
-        return False
-    exponent = _shown_exponent(figure, text)
-    step = Decimal(1).scaleb(exponent)
-    try:
-        return any(
-            (source / step).quantize(Decimal(1), mode) * step == figure for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)
-        )
-    except InvalidOperation:
-        return False
-
-
-def _shown_exponent(figure: Decimal, text: str) -> int:
-    """The place of the last digit the figure shows: trailing zeros of a whole number may be rounding."""
-    normal = figure.normalize()
-    exponent = normal.as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
+def _half_step(number: Decimal) -> float:
+    """How far off a source may be when the figure is rounded to its last digit that is not zero."""
+    exponent = number.normalize().as_tuple().exponent
+    size = abs(float(number))
+    if not isinstance(exponent, int) or size == 0:
+        return 0.0
+    return min(0.5 * 10.0**exponent, size * (CLOSE if exponent > 0 else COARSE))

@@ -1,0 +1,131 @@
+"""The index behind the store: one entry a fact, series of values of the same quantity, disagreements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .fact import Fact
+from .tables import Table
+
+CROWD = 200
+"""Observations with more figures than this are not compared figure by figure with earlier ones."""
+TABLE_CELLS = 24
+"""A table with more figures than this is shown as one line."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One fact as the store knows it: its newest reading, the older ones, and who says otherwise."""
+
+    fact: Fact
+    call: str | None
+    last: int
+    crowd: int
+    seen: int = 1
+    pinned: bool = False
+    deleted: bool = False
+    table: Table | None = None
+    older: list[Fact] = field(default_factory=list[Fact])
+    disagrees: list[Fact] = field(default_factory=list[Fact])
+
+    def words(self) -> tuple[str, ...]:
+        """The texts that a word of the task may match; labels only where the crowd is small."""
+        return (self.fact.text, self.fact.label) if self.crowd <= CROWD else (self.fact.text,)
+
+
+_Series = tuple[str, str, str, str]
+
+
+def normal(label: str) -> str:
+    """A label as it is compared: words only, in lower case."""
+    return re.sub(r"\W+", " ", label).strip().casefold()
+
+
+class Index:
+    """All entries in the order in which they came, found again by text or by what they measure."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._named: dict[tuple[str, str], Entry] = {}
+        self._series: dict[_Series, list[Entry]] = {}
+
+    def file(self, facts: list[Fact], call: str | None, at: int) -> None:
+        """Takes the facts of one observation in."""
+        figures = [f for f in facts if f.is_figure]
+        crowded = len(figures) > CROWD
+        subject = next((f.text for f in facts if f.kind == "identifier"), "")
+        big_tables = _big_tables(figures)
+        for fact in facts:
+            if not fact.is_figure:
+                self._name(fact, call, at, len(facts))
+                continue
+            table = fact.origin.table if fact.origin else None
+            if table is not None and id(table) in big_tables:
+                self._append(fact, call, at, len(facts)).table = table
+            elif crowded:
+                self._append(fact, call, at, len(facts))
+            else:
+                self._figure(fact, call, at, len(facts), subject)
+
+    def _append(self, fact: Fact, call: str | None, at: int, crowd: int) -> Entry:
+        entry = Entry(fact, call, at, crowd)
+        self.entries.append(entry)
+        return entry
+
+    def _name(self, fact: Fact, call: str | None, at: int, crowd: int) -> None:
+        """Identifiers, dates and the like: one entry a text, shown with its newest source."""
+        key = (fact.kind, fact.text)
+        entry = self._named.get(key)
+        if entry is None:
+            self._named[key] = self._append(fact, call, at, crowd)
+            return
+        if entry.last != at:
+            entry.seen += 1
+            entry.last, entry.fact, entry.call, entry.crowd = at, fact, call, min(entry.crowd, crowd)
+
+    def _figure(self, fact: Fact, call: str | None, at: int, crowd: int, subject: str) -> None:
+        """A figure with a label may be a new value of a quantity that is known already."""
+        label = normal(fact.label)
+        if not label:
+            self._append(fact, call, at, crowd)
+            return
+        structured = "." in fact.label or "[" in fact.label
+        key = (label, subject if structured else "", fact.kind, fact.unit or "")
+        series = self._series.setdefault(key, [])
+        earlier = [e for e in series if e.last < at]
+        for entry in earlier:
+            if entry.fact.numbers == fact.numbers:
+                entry.seen += 1
+                entry.last, entry.fact, entry.call = at, fact, call
+                return
+        for entry in earlier:
+            if entry.call == call:
+                entry.older.append(entry.fact)
+                entry.last, entry.fact = at, fact
+                entry.seen += 1
+                return
+        entry = self._append(fact, call, at, crowd)
+        for other in earlier:
+            other.disagrees.append(fact)
+            entry.disagrees.append(other.fact)
+        series.append(entry)
+
+    def history(self, label: str) -> list[Fact]:
+        """Every value whose label holds `label`, oldest first."""
+        wanted = normal(label)
+        found: list[Fact] = []
+        for entry in self.entries:
+            for fact in (*entry.older, entry.fact):
+                if wanted and wanted in normal(fact.label):
+                    found.append(fact)
+        return sorted(found, key=lambda f: (f.at or 0, f.span))
+
+
+def _big_tables(figures: list[Fact]) -> set[int]:
+    cells: dict[int, int] = {}
+    for fact in figures:
+        if fact.origin is not None and fact.origin.table is not None:
+            key = id(fact.origin.table)
+            cells[key] = cells.get(key, 0) + 1
+    return {key for key, count in cells.items() if count > TABLE_CELLS}
