@@ -13,6 +13,7 @@ from .numerals_en import DOZENS, SCALES, read_words
 from .numerals_zh import NUMERALS, read_numeral
 from .unit_reader import read_unit
 from .units import Unit, tables
+from .word_lists import words
 
 _SCALE_LETTERS = {"k": 3, "K": 3, "M": 6, "m": 6, "G": 9, "B": 9, "b": 9, "T": 12, "t": 12}
 _SCALE_WORD = re.compile(r"[ -]?([A-Za-z]+)")
@@ -22,21 +23,18 @@ _ZH_SCALE = re.compile(
 )
 _PLUS_MINUS = re.compile(r"\s?(?:±|\+/-|\+-)\s?(?=[\d.])")
 _TO = re.compile(
-    r" ?(?:-|–|~) ?(?=[-+$€£¥.]? ?[\d.])| ?(?:to|through|and|till|until) (?=[-$€£¥]? ?[\w.])| ?(?:至|到) ?(?=[-\d零一二三四五六七八九十百千两])|- (?:to|and|or) (?=\d)| ?和(?=[\d一二三四五六七八九十])",
+    r" ?(?:-|–|~) ?(?=[-+$€£¥.]? ?[\d.])| ?(?:to|through|and|till|until) (?=[-$€£¥]? ?[\w.])"
+    r"| ?(?:至|到) ?(?=[-\d零一二三四五六七八九十百千两])|- (?:to|and|or) (?=\d)| ?和(?=[\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
-_ENGLISH_UNITS = frozenset(
-    "in as am pm at a all try top even real sol won sat sen rand lei php mad cup mole fold bar min var".split()
-)
+_ENGLISH_UNITS = words("also_words")
 _AFTER_INCH = re.compile(r"\s?(?:$|[.,;:)\]x×/\n]|thick|wide|long|tall|high|deep|in diameter|by\b|-)")
 _OLD = re.compile(r"[ -](?:old|of age)\b|大(?=[的了小，。,. ]|$)")
 _ZH_HALF = re.compile(r"半(?![年月天日小夜个径圆导])")
 _ZH_TENTHS = re.compile(r"\s*(成|折)(?!为|立|本|就|果|功|绩|员|长|分|叠|扣|腾|磨)")
 _RATE_UNIT = re.compile(r"\s*个?\s*百\s*分\s*[点點]")
 _COUNTER_SKIP = re.compile(r"[个枚](?=[一-鿿])")
-_DOT_CURRENCIES = frozenset(
-    "EUR VND BRL IDR CZK PLN HUF DKK NOK SEK TRY RUB RON BGN UAH CLP COP ARS kr ISK RSD".split()
-)
+_DOT_CURRENCIES = words("dot_currencies")
 
 
 _NOTHING_MORE = frozenset("\n\r\t);:}]>|!?")
@@ -84,13 +82,12 @@ def _scale(text: str, number: Decimal, end: int, money: bool) -> tuple[Decimal, 
             return words.value, words.end, True
     if word in DOZENS:
         return number * 12, match.end(), True
-    if char == " " and match[1] in ("k", "G", "M", "B") and not _SCALE_TAIL.match(text, match.end()):
-        if (
-            (match[1] in "kG" and text[match.end() : match.end() + 1] != "$")
-            or money
-            or (match[1] == "M" and number > 20)
-        ):
-            return number * 10 ** _SCALE_LETTERS[match[1]], match.end(), True
+    spaced = char == " " and match[1] in ("k", "G", "M", "B") and not _SCALE_TAIL.match(text, match.end())
+    certain = (
+        money or (match[1] == "M" and number > 20) or (match[1] in "kG" and text[match.end() : match.end() + 1] != "$")
+    )
+    if spaced and certain:
+        return number * 10 ** _SCALE_LETTERS[match[1]], match.end(), True
     return number, end, False
 
 
@@ -119,8 +116,7 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
         return None
     if head in "个枚":
         skipped = _COUNTER_SKIP.match(text, pos)
-        unit = read_unit(text, pos) or (read_unit(text, skipped.end()) if skipped else None)
-        return unit
+        return read_unit(text, pos) or (read_unit(text, skipped.end()) if skipped else None)
     unit = read_unit(text, pos)
     if unit is None:
         if head in tables().counters:

@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 from .fact import Bound
 from .units import tables
+from .word_lists import words
 
 _SIGNS = "$€£¥₹₽₺₴₩₦₱₫฿₪₡₲₵₸₼₾₮₭៛৳₿Ƀ₤֏"
 _CURRENCY = re.compile(
     rf"((?:[A-Za-z]{{1,4}}\.?\s?)?[{_SIGNS}]|(?<![A-Za-z])[A-Za-z]{{2,4}}\$?|(?<!\w)[^\W\d_]{{1,5}}\.?|[^\x00-\x7f\s]{{1,8}}):?\s{{0,2}}$"
 )
 _WORD = re.compile(r"(\S+)\s{1,3}$")
-_APPROX = frozenset(
-    "about around approximately approx approx. roughly nearly almost circa ca ca. c. some ~ ≈ ~= estimated averaged "
-    "averaging near close-to".split()
-)
+_APPROX = words("approx")
 _BOUNDS: dict[str, Bound] = {
     "over": ">", "above": ">", "exceeds": ">", "exceed": ">", "exceeding": ">", "exceeded": ">", "surpass": ">",
     "surpassed": ">", "under": "<", "below": "<", "minimum": ">=", "maximum": "<=", "upto": "<=", "max": "<=",
@@ -26,31 +24,25 @@ _BOUNDS: dict[str, Bound] = {
 _TWO_WORD_BOUNDS: dict[tuple[str, str], Bound] = {
     ("at", "least"): ">=", ("at", "most"): "<=", ("up", "to"): "<=", ("no", "more"): "<=", ("equal", "to"): "=",
 }  # fmt: skip
-_MORE = frozenset("more greater larger higher bigger longer older later".split())
-_LESS = frozenset("less fewer smaller lower shorter younger earlier".split())
+_MORE = frozenset(["more", "greater", "larger", "higher", "bigger", "longer", "older", "later"])
+_LESS = frozenset(["less", "fewer", "smaller", "lower", "shorter", "younger", "earlier"])
 _OR_EQUAL: dict[Bound, Bound] = {">": ">=", "<": "<="}
 _NOT: dict[Bound, Bound] = {">": "<=", "<": ">="}
 
-NAMING = frozenset(
-    "chapter section sec sec. figure fig fig. table page pages p. pp. line lines step item exercise exercises no no. nr "
-    "nr. nrs. nos. # question room suite apt apartment flight gate route highway hwy exit week issue ticket bug pr "
-    "article appendix part volume vol vol. chap. platform terminal season episode version ver release python java "
-    "level grade stage phase option rule id ids code error http status port pid uid gid zip postcode account card "
-    "serial visa discover mastercard amex order reservation invoice boeing airbus interstate bus train level "
-    "windows model series type class build revision rev commit channel unit-id sku isbn doi pmid".split()
-)
+NAMING = words("naming")
 _NAMING_IS = re.compile(
     r"(?:account|card|phone|serial|order|id|ticket|invoice|room|flight|ssn|passport|zip|tracking|reference|编号|单号|账号|卡号|编码|序列号|编码是|传真是|号码是)"
     r"(?:\s?(?:number|no\.?|code|#))?\s?(?:is|:|=|#|是|为)?:?\s{0,2}#?$",
     re.IGNORECASE,
 )
 _ZH_APPROX = ("大约", "约", "近", "大概", "差不多", "将近", "接近", "上下", "~")
-_ZH_BOUNDS: tuple[tuple[str, Bound], ...] = (
-    ("不超过", "<="), ("不大于", "<="), ("不多于", "<="), ("小于等于", "<="), ("至多", "<="), ("最多", "<="), ("最多为", "<="),
-    ("不少于", ">="), ("不小于", ">="), ("不低于", ">="), ("大于等于", ">="), ("至少", ">="), ("最少", ">="), ("至少有", ">="),
-    ("至少是", ">="), ("超过", ">"), ("大于", ">"), ("高于", ">"), ("多于", ">"), ("突破", ">"), ("超", ">"), ("过", ">"),
-    ("小于", "<"), ("低于", "<"), ("少于", "<"), ("不到", "<"), ("不足", "<"), ("等于", "="), ("逾", ">"),
-)  # fmt: skip
+_ZH_BOUNDS: tuple[tuple[Bound, tuple[str, ...]], ...] = (
+    ("<=", ("不超过", "不大于", "不多于", "小于等于", "至多", "最多", "最多为")),
+    (">=", ("不少于", "不小于", "不低于", "大于等于", "至少", "最少", "至少有", "至少是")),
+    (">", ("超过", "大于", "高于", "多于", "突破", "超", "过", "逾")),
+    ("<", ("小于", "低于", "少于", "不到", "不足")),
+    ("=", ("等于",)),
+)
 
 
 _PERCENT_OF = re.compile(r"per ?cents? of $|percentages? of $", re.IGNORECASE)
@@ -174,8 +166,8 @@ def _chinese_left(text: str, pos: int, floor: int, left: Left) -> Left:
         return left._replace(start=pos - 1, negative=True)
     if words.endswith(_ZH_APPROX):
         return left._replace(approx=True)
-    for word, bound in _ZH_BOUNDS:
-        if words.endswith(word):
+    for bound, spellings in _ZH_BOUNDS:
+        if words.endswith(spellings):
             return left._replace(bound=bound)
     if _NAMING_IS.search(text, max(floor, pos - 14), pos):
         return left._replace(naming=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .word_lists import words
+
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?"
@@ -76,18 +78,9 @@ CHINESE_CLOCK = re.compile(
 SPOKEN_CHINESE_CLOCK = re.compile(rf"{_ZH_HOUR}点\s?{_ZH_NUMBER}{{1,3}}分?")
 DAY_PARTS = ("上午", "下午", "晚上", "早上", "凌晨", "中午", "傍晚", "早晨", "夜里")
 
-MONTHS = frozenset(
-    "january february march april may june july august september october november december jan feb mar apr jun jul "
-    "aug sep sept oct nov dec".split()
-)
-WEEKDAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun".split()
-)
-DAY_WORDS = (
-    WEEKDAYS
-    | (MONTHS - {"may", "march", "mar"})
-    | frozenset("today tomorrow yesterday tonight morning afternoon evening night noon midnight oclock am pm".split())
-)
+MONTHS = words("months")
+WEEKDAYS = words("weekdays")
+DAY_WORDS = WEEKDAYS | (MONTHS - {"may", "march", "mar"}) | words("day")
 
 
 def chinese_date(text: str, pos: int) -> int:

@@ -114,11 +114,8 @@ class Index:
     def history(self, label: str) -> list[Fact]:
         """Every value whose label holds `label`, oldest first."""
         wanted = normal(label)
-        found: list[Fact] = []
-        for entry in self.entries:
-            for fact in (*entry.older, entry.fact):
-                if wanted and wanted in normal(fact.label):
-                    found.append(fact)
+        facts = (fact for entry in self.entries for fact in (*entry.older, entry.fact))
+        found = (fact for fact in facts if wanted and wanted in normal(fact.label))
         return sorted(found, key=lambda f: (f.at or 0, f.span))
 
 

@@ -9,18 +9,13 @@ from typing import NamedTuple
 
 from .fact import Kind
 from .unit_reader import read_unit
+from .word_lists import words
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+|[%°$€£¥#]")
-_NAMING = frozenset(
-    "id ids uuid guid key hash sha md5 token code sku isbn doi zip postcode postal phone tel fax mobile pid uid gid port "
-    "version ver revision rev commit ref reference serial account card ssn vin iban bic barcode ean upc no nr num "
-    "number 编号 编码 代码 电话 手机 邮编 账号 卡号 单号 序号 版本 学号 工号".split()
-)
-_COUNTING = frozenset("of count total items seats passengers rows".split())
-_MOMENT = frozenset(
-    "timestamp created updated modified expires expiry mtime ctime atime epoch ts birth born dob deadline datetime".split()
-)
-_DATES = frozenset("date year day month time 年份 日期 时间 年 月".split())
+_NAMING = words("key_naming")
+_COUNTING = words("key_counting")
+_MOMENT = words("key_moment")
+_DATES = words("key_date")
 _SCALES: dict[str, int] = {
     "thousands": 3, "thousand": 3, "000s": 3, "000": 3, "millions": 6, "million": 6, "mn": 6, "mm": 6, "billions": 9,
     "billion": 9, "bn": 9, "trillions": 12, "万": 4, "亿": 8, "百万": 6, "千": 3,
@@ -29,7 +24,8 @@ _KEY_UNITS = {
     "seconds": "s", "secs": "s", "sec": "s", "s": "s", "ms": "ms", "millis": "ms", "milliseconds": "ms", "us": "μs",
     "ns": "ns", "minutes": "min", "mins": "min", "min": "min", "hours": "h", "hrs": "h", "days": "day", "weeks": "week",
     "months": "month", "years": "year", "percent": "%", "pct": "%", "percentage": "%", "bytes": "B", "kb": "kB",
-    "mb": "MB", "gb": "GB", "tb": "TB", "kg": "kg", "grams": "g", "km": "km", "meters": "m", "metres": "m", "miles": "mi",
+    "mb": "MB", "gb": "GB", "tb": "TB", "kg": "kg", "grams": "g", "km": "km", "meters": "m", "metres": "m",
+    "miles": "mi",
     "cm": "cm", "mm": "mm", "usd": "USD", "eur": "EUR", "gbp": "GBP", "cny": "CNY", "jpy": "JPY", "celsius": "°C",
     "fahrenheit": "°F", "kwh": "kWh", "watts": "W", "volts": "V", "hz": "Hz", "mhz": "MHz", "ghz": "GHz", "px": "px",
     "mph": "mph", "kmh": "km/h", "rpm": "rpm", "kelvin": "K", "liters": "L", "litres": "L",
@@ -102,7 +98,7 @@ def column(heading: str) -> Column:
     if any(w in _MOMENT for w in words) or (last == "at" and len(words) == 2):
         return Column("moment")
     if (
-        last in _NAMING or words[0] in ("zip", "phone", "uuid", "id", "#") or words[0] in _NAMING and len(words) == 1
+        last in _NAMING or words[0] in ("zip", "phone", "uuid", "id", "#") or (words[0] in _NAMING and len(words) == 1)
     ) and not (_COUNTING & set(words)):
         return Column("identifier")
     if last in _DATES or heading in _DATES:

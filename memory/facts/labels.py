@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .word_lists import words
+
 REACH = 70
 MAX_WORDS = 4
 MAX_CHINESE = 10
@@ -11,12 +13,7 @@ MAX_WORD = 24
 
 _WORD = re.compile(r"[^\W\d_]+(?:[_'./-][^\W_]+)*|[^\W_]*_\w+|[\u3400-\u9fff]+")
 _BREAK = re.compile(r"[.;!?:](?=\s)|[。；！？，、：|{}]|\d[\d.,]*(?:\s?[%°])?")
-_SMALL_WORDS = frozenset(
-    "a an the of is are was were be been being has have had at to in on for with by from as and or that this its it "
-    "about around over under than least most more less up only just nearly approximately roughly between some still now "
-    "then which who we i you he she they will would can could may might do does did not no all per each "
-    "的 为 是 在 了 和 与 有 约 达 到 共 至".split()
-)
+_SMALL_WORDS = words("small")
 _CHINESE_TAIL = re.compile(r"[的为是在了和与有约达到共至仅已]+$")
 
 

@@ -9,7 +9,8 @@ _PHONE = re.compile(
     r"|\(\+?\d{2,4}\)[\s/-]{0,2}\(?\d{1,5}\)?[\s.-]?\d{3,5}(?:[\s.-]?\d{3,5})?(?!\d)"
     r"|\d{1,3}[-.\s]?\(\d{2,4}\)[-.\s]{0,2}\d{3,4}[-.\s]?\d{3,4}(?!\d)"
     r"|\d{3}[-.]\d{3}[-.]\d{4}(?!\d)|\d{3}-\d{2}-\d{4}(?!\d)|\d{3,4}-\d{3,4}-\d{3,4}(?!\d)|0\d{2,3}-\d{7,8}(?!\d)"
-    r"|1[3-9]\d{9}(?!\d)|\d{4}[- ]\d{4}[- ]\d{4}[- ]\d{4}(?!\d)|\d{3} \d{3} \d{4}(?!\d)|\d{5}-\d{4}(?!\d)|\d{3}-\d{4}(?!\d)"
+    r"|1[3-9]\d{9}(?!\d)|\d{4}[- ]\d{4}[- ]\d{4}[- ]\d{4}(?!\d)"
+    r"|\d{3} \d{3} \d{4}(?!\d)|\d{5}-\d{4}(?!\d)|\d{3}-\d{4}(?!\d)"
 )
 _PHONE_LIKE = re.compile(
     r"(?:\s?(?:number|no\.?|号码?|num))?\s?(?:is|are|:|=|是|为|at|to|me|us)?[\s:]{0,3}(?P<number>[+(]?[\d(][\d\s()./+-]{4,22}\d(?:\s?(?:ext\.?|x|X)\s?\d{1,6})?)(?![a-zA-Z0-9_])"
@@ -74,5 +75,5 @@ def list_number(text: str, at: int, stop: int, floor: int) -> bool:
     if rest[:1] == ":":
         return True
     if rest[:1] == "-":
-        return len(rest) == 1 or not rest[1].isdigit() and (rest[1].isspace())
+        return len(rest) == 1 or (not rest[1].isdigit() and (rest[1].isspace()))
     return rest[:1] == ")" and len(rest) > 1 and rest[1].isspace() and stop - at <= 3

@@ -9,11 +9,34 @@ from typing import NamedTuple
 UNITS = {
     w: i
     for i, w in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
 } | {"nought": 0, "naught": 0}
-TENS = {w: 10 * (i + 2) for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())}
+TENS = {
+    w: 10 * (i + 2)
+    for i, w in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])
+}
 SCALES = {
     "hundred": 2, "thousand": 3, "lakh": 5, "lakhs": 5, "lac": 5, "million": 6, "crore": 7, "crores": 7,
     "billion": 9, "trillion": 12, "quadrillion": 15, "mil": 6, "mln": 6, "mn": 6, "mio": 6, "millions": 6,

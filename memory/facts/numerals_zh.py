@@ -194,9 +194,7 @@ def read_numeral(text: str, pos: int) -> Numeral | None:
 
 def _fraction(text: str, lower: _Whole, pos: int, sign: int, whole: Decimal) -> Numeral | None:
     """二分之一, 百分之五, 万分之三: the lower part comes first."""
-    if text[pos : pos + 1] == "负":
-        sign, pos = -sign, pos + 1
-    elif text[pos : pos + 1] == "-":
+    if text[pos : pos + 1] == "负" or text[pos : pos + 1] == "-":
         sign, pos = -sign, pos + 1
     upper = _decimal(text, pos)
     if upper is None or lower.value == 0:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 
 from .amounts import Amount, finish_amount
-from .context import Left, look_left
+from .context import Left
 from .notation import Number
-from .numerals_zh import DIGITS, NUMERALS, read_numeral
+from .numerals_zh import read_numeral
 from .unit_reader import read_unit
 from .units import tables
+from .word_lists import words
 
-_IDIOMS = (
-    "万一 千万别 千万不 千万要 一些 一样 一起 一定 一直 一般 一下 一旦 一切 一边 一看 一方 一致 一律 一共 一向 一时 一再 一同 "
-    "十分满 十分重 十分感 十分高 十分清 十分喜 十分关 十分好 十分美 十分有 十足 四川 四处 四周 四季 三星 五星红 百姓 百度 百货 百科 "
-    "千克 千瓦 千米 七夕 九州 两岸 两会 两侧 两边 三亚 三峡 九龙 八卦 五金 六安 二维 三维 二手 一流 一线 二线 三明治 一带一路 "
-    "三角 三国 三文 五官 五行 七彩 八仙 九寨 十字 十一月 一月 万能 万象 万科 千古 百分比 百分点 百分百 一贯 一律 一概 一番 "
-    "零售 零件 零食 零钱 零散 零星 一如 一心 一生 一身 一手 一口气 一路 一举 一面 一体 不一 一来 一去 一问 一听 一说 一想"
-).split()
+_IDIOMS = words("chinese_idioms")
 _IDIOM = re.compile("|".join(sorted(map(re.escape, _IDIOMS), key=len, reverse=True)))
 _PART_OF_WORD_BEFORE = frozenset("统专唯同划归万逐初周期第合单惟每那这某另之其哪任不")
 _FORMAL_WORDS = re.compile(
@@ -26,9 +21,7 @@ _FORMAL_WORDS = re.compile(
 _STANDS_ALONE = frozenset("是和与或为到、，。：:；“”\"' \t\n（）()？！,.?!=>+-/")
 _AFTER_ALONE = frozenset("和与或那、，。：；“”\"' \t\n（）()？！,.?!而")
 _CLEAR_WORDS = frozenset(("words",))
-_NOT_COUNTS = frozenset(
-    "no this that which another any some every each only the last next first day day's either".split()
-)
+_NOT_COUNTS = words("not_before_half")
 
 
 def allowed_word(text: str, start: int, amount: Amount, left: Left, floor: int) -> bool:
@@ -65,12 +58,9 @@ def allowed_zh(text: str, plain: str, at: int, floor: int, end: int) -> tuple[in
         return None
     if idiom and not (idiom.end() <= numeral.end and numeral.end - at > 2):
         return idiom.end(), None
-    if (
-        at > floor
-        and plain[at - 1] in "周期"
-        and plain[max(floor, at - 2) : at] in ("星期",)
-        or plain[at - 1 : at] == "周"
-    ):
+    if (at > floor and plain[at - 1] in "周期" and plain[max(floor, at - 2) : at] in ("星期",)) or plain[
+        at - 1 : at
+    ] == "周":
         return numeral.end, None
     amount = finish_amount(
         plain, Number(numeral.value, numeral.end, "numeral"), Left(at), vague=numeral.vague, unit=numeral.unit
@@ -88,8 +78,8 @@ def _lone_numeral(plain: str, at: int, stop: int, floor: int, end: int) -> bool:
     after = plain[stop] if stop < end else " "
     if after in tables().counters and before not in _PART_OF_WORD_BEFORE:
         return plain[at] != "一" or after not in "个位件种项层点场片段只" or True
-    alone = before in _STANDS_ALONE or not "⺀" < before
-    if alone and (after in _AFTER_ALONE or not "⺀" < after):
+    alone = before in _STANDS_ALONE or not before > "⺀"
+    if alone and (after in _AFTER_ALONE or not after > "⺀"):
         return True
     if plain[at] == "十" and before not in _PART_OF_WORD_BEFORE and after not in "分足字":
         return True
@@ -110,6 +100,3 @@ def _half(plain: str, at: int, floor: int) -> tuple[int, Amount | None]:
     if unit and unit.kind != "money" and before not in "一大多上下" and plain[stop] not in "天年夜里圈位节人":
         return unit.end, Amount(Decimal("0.5"), unit.end, unit.symbol, unit.kind, "numeral", True)
     return stop, None
-
-
-__all__ = ["DIGITS", "NUMERALS", "allowed_word", "allowed_zh", "look_left"]

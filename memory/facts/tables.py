@@ -87,6 +87,10 @@ def _split_quoted(text: str, start: int, end: int) -> list[Cell]:
     return cells
 
 
+def _split_tabs(text: str, start: int, end: int) -> list[Cell]:
+    return _split(text, start, end, "\t")
+
+
 def _split_wide(text: str, start: int, end: int) -> list[Cell]:
     start, end = _trim(text, start, end)
     cells: list[Cell] = []
@@ -164,7 +168,7 @@ def _separated(text: str) -> Iterator[Table]:
         width = head.count(mark)
         if width < 1 or width > MAX_COLUMNS or (mark == "," and (width < 2 and " " in head)):
             continue
-        split = _split_quoted if mark == "," else lambda t, a, b: _split(t, a, b, "\t")
+        split = _split_quoted if mark == "," else _split_tabs
         headings = _words(text, split(text, start, head_end))
         if any(not h or _NUMERIC.match(h) or len(h) > 40 for h in headings):
             continue
@@ -237,18 +241,14 @@ def _html_tables(text: str) -> Iterator[Table]:
     for i, start in enumerate(starts):
         stop = starts[i + 1] if i + 1 < len(starts) else min(len(text), start + 20000)
         cells: list[Cell] = []
-        header = False
         for tag in _CELL_TAG.finditer(text, start, stop):
             close = text.find("<", tag.end(), stop)
             cells.append(_trim(text, tag.end(), stop if close < 0 else close))
-            header = header or tag[1] in "hH"
         if not cells:
             continue
         if not headings:
             first = start
-        if header and not headings:
-            headings = _words(text, cells)
-        elif not headings:
+        if (header and not headings) or not headings:
             headings = _words(text, cells)
         else:
             rows.append(cells)

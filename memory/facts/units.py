@@ -7,21 +7,20 @@ spellings, the SI prefixes that go with the symbol, and what pint calls it) and 
 
 from __future__ import annotations
 
-import json
 import re
 from decimal import Decimal
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Required, TypedDict, cast
 
 from .fact import Kind
+from .word_lists import data
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
 
 class _UnitRow(TypedDict, total=False):
-    symbol: str
+    symbol: Required[str]
     names: list[str]
     zh: list[str]
     spellings: list[str]
@@ -31,7 +30,7 @@ class _UnitRow(TypedDict, total=False):
 
 
 class _CurrencyRow(TypedDict, total=False):
-    code: str
+    code: Required[str]
     symbols: list[str]
     names: list[str]
     zh: list[str]
@@ -68,8 +67,8 @@ class Tables:
     """Every spelling, by its first two characters in lower case, longest first."""
 
     def __init__(self) -> None:
-        units = cast("_UnitFile", _load("units.json"))
-        money = cast("_CurrencyFile", _load("currencies.json"))
+        units = cast("_UnitFile", data("units.json"))
+        money = cast("_CurrencyFile", data("currencies.json"))
         self.aliases: dict[str, list[Alias]] = {}
         self.pint: dict[str, str] = {}
         self.currency_signs: dict[str, str] = {}
@@ -141,10 +140,6 @@ class Tables:
             self._put(name, code, "money", folded=False)
 
 
-def _load(name: str) -> object:
-    return json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-
-
 def _plurals(name: str) -> list[str]:
     forms = [name, name + "s"]
     if name.endswith(("s", "x", "ch")):
@@ -164,10 +159,10 @@ def tables() -> Tables:
 
 
 @cache
-def _registry() -> UnitRegistry:
+def _registry() -> UnitRegistry[Any]:
     from pint import UnitRegistry
 
-    return UnitRegistry(autoconvert_offset_to_baseunit=True)
+    return UnitRegistry[Any](autoconvert_offset_to_baseunit=True)
 
 
 _FACTOR = re.compile(r"^(.*?)(?:\^(-?\d))?$")
@@ -204,9 +199,8 @@ def convert(value: Decimal, unit: str, to: str) -> Decimal | None:
         return None
     from pint.errors import PintError
 
-    registry = _registry()
     try:
-        result = registry.Quantity(float(value), source).to(target)
+        result = cast("Any", _registry()).convert(float(value), source, target)
     except (PintError, OverflowError):
         return None
-    return Decimal(repr(float(result.magnitude)))
+    return Decimal(repr(float(result)))

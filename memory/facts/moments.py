@@ -1,0 +1,99 @@
+"""Decides whether digits, or Chinese numerals, at a place are a date, a year or a clock time."""
+
+from __future__ import annotations
+
+import re
+
+from . import dates
+from .fact import Kind
+from .word_lists import words
+
+_BEFORE_DAY = words("before_day")
+_YEAR_WORDS = words("before_year")
+_AFTER_DAY = ("between", "before", "after", "at", "from")
+
+Moment = tuple[Kind, int]
+
+
+def moment_at(plain: str, at: int, end: int, floor: int, *, chinese: bool) -> Moment | None:
+    """("date" or "time", end) of what begins with digits at `at`; None when it is neither."""
+    if chinese:
+        moment = chinese_moment(plain, at, end, floor)
+        if moment:
+            return moment
+    head = plain[at : at + 5]
+    if len(head) > 1 and not head[1:].isdigit():
+        match = dates.CLOCK.match(plain, at, end) or dates.CLOCK_RANGE.match(plain, at, end)
+        if match and not _is_picometre(match[0]):
+            return "time", match.end()
+        match = dates.DAY_FIRST.match(plain, at, end) or dates.NUMERIC_DATE.match(plain, at, end)
+        if match:
+            return "date", match.end()
+    if len(head) >= 4 and head[0] in "12" and head[:4].isdigit():
+        match = dates.YEARS.match(plain, at, end)
+        if match and _is_year(plain, match[0], at, match.end(), floor, end):
+            return "date", match.end()
+    if "/" in head:
+        match = dates.DAY_OF_MONTH.match(plain, at, end)
+        if match and _is_day(plain, at, match.end(), floor, end):
+            return "date", match.end()
+    return None
+
+
+def chinese_moment(plain: str, at: int, end: int, floor: int) -> Moment | None:
+    """2015年3月, 十月八日; 九点半, 上午十点三十."""
+    stop = dates.chinese_date(plain, at)
+    if at < stop <= end:
+        return "date", stop
+    if plain[max(floor, at - 2) : at] in dates.DAY_PARTS:
+        spoken = dates.SPOKEN_CHINESE_CLOCK.match(plain, at, end)
+        if spoken:
+            return "time", spoken.end()
+    clock = dates.CHINESE_CLOCK.match(plain, at, end)
+    return ("time", clock.end()) if clock else None
+
+
+def year_in_words(plain: str, at: int, end: int, floor: int) -> int:
+    """The end of "nineteen ninety six" behind a word such as "in"; 0 when there is no year."""
+    year = dates.YEAR_IN_WORDS.match(plain, at, end)
+    if year is None:
+        return 0
+    previous = plain[max(floor, at - 12) : at].lower().split()
+    word = previous[-1] if previous and plain[at - 1 : at] == " " else ""
+    is_month = word in dates.MONTHS
+    return year.end() if is_month or (word in _YEAR_WORDS and "hundred" not in year[0].lower()) else 0
+
+
+def _is_picometre(words: str) -> bool:
+    """ "2.1 pm" is a length, "2.13 pm" and "2 pm" are times."""
+    return words[-2:].lower() == "pm" and " " in words and re.fullmatch(r"\d+\.\d .*", words) is not None
+
+
+def _is_year(plain: str, word: str, at: int, stop: int, floor: int, end: int) -> bool:
+    """Whether four digits are a year: a word of time stands before them, and no unit behind."""
+    behind = plain[stop : min(end, stop + 2)]
+    joined = len(word) > 6 and word[4:].strip()[0] in "-–~/tTuU" and word[-4:].isdigit()
+    if word[-1] in "s年" or joined:
+        return not (behind[:1].isalpha() and word[-1].isdigit())
+    mark = behind[:1]
+    if mark and (mark.isalpha() or mark in "-_/%$€£¥°:" or (mark == "." and behind[1:].isdigit())):
+        return False
+    if at > floor and plain[at - 1] in "$€£¥=#_-+.":
+        return False
+    before = plain[max(floor, at - 16) : at].lower().rstrip(" (")
+    previous = before.rsplit(None, 1)[-1] if before else ""
+    if previous.strip("(,\"'") in _YEAR_WORDS or re.fullmatch(r"[qh]\d", previous):
+        return True
+    return len(word) > 4 and word[4:].strip()[:1].lower() in ("q", "h", "b", "a")
+
+
+def _is_day(plain: str, at: int, stop: int, floor: int, end: int) -> bool:
+    """Whether "11/20" is a day of a month: a word of time or another such day stands beside it."""
+    before = plain[max(floor, at - 14) : at].lower().rstrip()
+    previous = before.rsplit(None, 1)[-1] if before else ""
+    if previous in _BEFORE_DAY or previous in dates.WEEKDAYS or (previous.endswith("?") and "date" in before):
+        return True
+    if re.search(r"\d/\d{1,2},$|\d/\d{1,2} (?:to|and|-)$", before):
+        return True
+    after = plain[stop : min(end, stop + 10)].lower().split()
+    return bool(after) and (after[0] in _AFTER_DAY or "/" in plain[stop : stop + 8])
