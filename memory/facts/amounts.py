@@ -122,6 +122,8 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
         if head in tables().counters:
             return Unit(head, "quantity", pos + 1)
         return None
+    if unit.symbol == "week" and text[unit.end : unit.end + 1] in tuple("一二三四五六日天"):
+        return None  # 一个星期一: "one Monday"
     word = text[pos : unit.end]
     after = text[unit.end : unit.end + 1]
     if word[-1].isascii() and word[-1].isalnum():

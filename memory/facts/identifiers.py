@@ -67,6 +67,7 @@ MAX_CHUNK = 400
 GUID_DIGITS = 32
 MAX_PLAIN = 16
 _PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+MAX_GLUED = 4
 LONG_NUMBER = 7  # so many digits with one letter behind them are a serial number
 
 
@@ -115,7 +116,7 @@ def _without_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
             return _one("word", start, end)
         if word in dates.MONTHS:
             return _one("month", start, end)
-        if word in dates.WEEKDAYS:
+        if word in dates.WEEKDAYS or word.removesuffix("s") in dates.WEEKDAYS:
             return _one("weekday", start, end)
         if word in dates.DAY_WORDS:
             return _one("day", start, end)
@@ -271,6 +272,8 @@ def _is_figure(body: str, *, signed: bool = False) -> bool:
         if _RANGE.match(body):
             rest = _NUMBER_START.match(body, len(head[0]) + 1)
             after = body[rest.end() :] if rest else ""
+            if rest and len(after) == 1 and after.isalpha() and len(rest[0]) > MAX_GLUED:
+                return False
             return not after or after[0] in "°%" or _unit_tail(after) or bool(re.fullmatch(r"-?[a-z]{2,}", after))
         if _HYPHEN_UNIT.fullmatch(body):
             return True

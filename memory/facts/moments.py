@@ -6,6 +6,7 @@ import re
 
 from . import dates
 from .fact import Kind
+from .numerals_en import Words, read_words
 from .word_lists import words
 
 _BEFORE_DAY = words("before_day")
@@ -62,6 +63,17 @@ def year_in_words(plain: str, at: int, end: int, floor: int) -> int:
     word = previous[-1] if previous and plain[at - 1 : at] == " " else ""
     is_month = word in dates.MONTHS
     return year.end() if is_month or (word in _YEAR_WORDS and "hundred" not in year[0].lower()) else 0
+
+
+def clock_in_words(plain: str, hour: Words, end: int, *, near_day: bool) -> int:
+    """The end of "six pm", "eight o'clock" or, beside a word of the day, "nine thirty"; 0 when it is no time."""
+    if hour.value > 24 or hour.fraction:
+        return 0
+    mark = dates.WORD_CLOCK.match(plain, hour.end, end)
+    if mark:
+        return mark.end()
+    minutes = read_words(plain, hour.end + 1) if near_day and plain[hour.end : hour.end + 1] == " " else None
+    return minutes.end if minutes and 10 <= minutes.value < 60 and not minutes.fraction else 0
 
 
 def _is_picometre(words: str) -> bool:

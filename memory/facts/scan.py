@@ -14,7 +14,7 @@ from .fact import Fact, Kind
 from .identifiers import Pieces, classify
 from .json_source import key_before
 from .keys import Column, column
-from .moments import Moment, chinese_moment, moment_at, year_in_words
+from .moments import Moment, chinese_moment, clock_in_words, moment_at, year_in_words
 from .negatives import bracket_note, list_number, phone_after, phone_at
 from .notation import Number
 from .numerals_en import read_words
@@ -23,7 +23,9 @@ from .spoken import allowed_word, allowed_zh
 from .unit_reader import read_unit
 
 _CHUNK = re.compile(r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+")
-_CHUNK_ZH = re.compile(r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+|[零一二三四五六七八九十百千万亿两半几第上下负对电传]")
+_CHUNK_ZH = re.compile(
+    r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+|[零一二三四五六七八九十百千万亿两半几第上下负对电传正]"
+)
 _MAX_KNOWN = 65536
 _KNOWN: dict[str, Pieces] = {}
 _FACT_ROLES = frozenset({"identifier", "path", "url", "email", "name", "date", "time"})
@@ -31,6 +33,8 @@ _URL_TAIL = re.compile(r"[^\s\"'<>`|，。；、）】》\u3400-\u9fff]*")
 
 
 LONG_CODE = 10
+NEAR = 40
+_ZIP = re.compile(r"[A-Z]{2} \d{5}(?!\d)")
 MOMENT_DIGITS = 9
 _AMOUNT_KEY = re.compile(
     r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE
@@ -197,7 +201,7 @@ class Scanner(Collector):
         if moment:
             return self._moment(at, moment)
         left = look_left(plain, at, floor)
-        if left.naming or self._is_code(at, stop, end):
+        if left.naming or _ZIP.match(plain, max(floor, at - 3), end) or self._is_code(at, stop, end):
             return self._named(at, stop, end)
         address = _ADDRESS.match(plain, at, end)
         if address:
@@ -261,10 +265,10 @@ class Scanner(Collector):
             words = read_words(plain, at)
         if words is None or words.end > end:
             return stop
-        clock = dates.WORD_CLOCK.match(plain, words.end, end)
-        if clock and words.value <= 24:
+        clock = clock_in_words(plain, words, end, near_day=bool(self.day_words) and at - self.day_words[-1] < NEAR)
+        if clock:
             self.day_words.append(at)
-            return self.emit("time", start, clock.end())
+            return self.emit("time", start, clock)
         left = look_left(plain, start, floor)
         if left.naming:
             return words.end
@@ -276,7 +280,7 @@ class Scanner(Collector):
     def _chinese_number(self, at: int, floor: int, end: int) -> int:
         """A number in Chinese numerals, or the date, clock time or idiom they stand in."""
         plain = self.plain
-        if plain[at] in "第上下对电传":
+        if plain[at] in "第上下对电传正" and not (plain[at] == "正" and plain[at + 1 : at + 2] == "月"):
             return self._chinese_cue(at, floor, end)
         moment = chinese_moment(plain, at, end, floor)
         if moment:

@@ -48,7 +48,7 @@ def allowed_zh(text: str, plain: str, at: int, floor: int, end: int) -> tuple[in
         return None
     if plain[at] == "半":
         return _half(plain, at, floor)
-    if text[at] in "拾伍陆陸肆" and _FORMAL_WORDS.search(text, max(floor, at - 1), min(end, at + 2)):
+    if text[at] in "拾伍陆陸肆" and _FORMAL_WORDS.search(text, max(floor, at - 3), min(end, at + 2)):
         return at + 1, None
     if plain[at] == "一" and at > floor and plain[at - 1] in "统专唯同划归单":
         return at + 1, None

@@ -248,10 +248,10 @@ def _html_tables(text: str) -> Iterator[Table]:
             continue
         if not headings:
             first = start
-        if (header and not headings) or not headings:
-            headings = _words(text, cells)
-        else:
+        if headings:
             rows.append(cells)
+        else:
+            headings = _words(text, cells)
         last = max(last, cells[-1][1])
     if rows:
         yield Table(first, last, headings, rows)
