@@ -95,8 +95,9 @@ class ModelSummarizer:
 
 
 def strike_unsupported(summary: str, sources: str) -> str:
-    """The summary with every figure that the sources do not support replaced by a mark."""
+    """The summary with every figure that the sources do not support replaced by a mark; words such as "half" stay."""
     for figure in sorted(unsupported_figures(summary, extract_facts(sources)), key=lambda f: -f.span[0]):
         start, end = figure.span
-        summary = summary[:start] + STRUCK + summary[end:]
+        if any(char.isdigit() for char in figure.text):
+            summary = summary[:start] + STRUCK + summary[end:]
     return summary

@@ -72,10 +72,10 @@ class NoEmptyMessage(Rule):
 
 
 class Alternation(Rule):
-    """User and assistant turns alternate (tool messages belong to the assistant's turn), for servers that insist."""
+    """User and assistant turns alternate (tool messages belong to the assistant's turn), for servers that insist.
 
-    def allows_cut(self, left: Message, right: Message) -> bool:
-        return right.role == "assistant"
+    It forbids no cut: `merge_turns` joins what a cut brings together.
+    """
 
     def broken(self, messages: Sequence[Message]) -> list[str]:
         turns = [(at, m.role) for at, m in enumerate(messages) if m.role in ("user", "assistant")]

@@ -16,19 +16,20 @@ from .messages import Message
 from .policies import Desk, Policy, Tiered
 from .policies.guarantee import fit
 from .repair import Admitted, Intake
-from .rules import RULES, Alternation, merge_turns
+from .rules import merge_turns
 from .summaries import ExtractiveSummarizer, Summarizer
 from .tokens import REPLY_PRIMING, Budget, BudgetError, TokenCounter
 from .view import Compaction, View
 
 log = logging.getLogger("carryforward.short_term")
 
-CARRY_SHARE = 0.3  # of the room: the block of summary and facts
-SUMMARY_SHARE = 0.1  # of the room: the summary inside the block
+CARRY_SHARE = 0.5  # of the room: the block of summary and facts
+SUMMARY_SHARE = 0.06  # of the room: the summary inside the block, less what makes none worth while in a small room
 MIN_FREED = 0.1  # of the room: a compaction that would free less is not made
 LEAST_ROOM = 0.25  # of the budget: what policies reckon with when system prompt and task take nearly all of it
 CONTINUE = {"role": "user", "content": "Continue."}
 _CONTINUE_TOKENS = 8
+_LEAST_SUMMARY = 40
 
 
 class ShortTermMemory:
@@ -77,9 +78,8 @@ class ShortTermMemory:
         self._call_names: dict[str, str] = {}  # call id -> tool name
         self._futile = 0  # tokens under which a compaction would free too little, as the last attempt showed
         self._task_tokens = self._system_tokens = 0
-        rules = (*RULES, Alternation()) if alternate else RULES
         overhead = REPLY_PRIMING + self.counter.tools(tools)
-        self._view = View(self.counter, rules, overhead=overhead, tokens=overhead)
+        self._view = View(self.counter, overhead=overhead, tokens=overhead)
 
     # Adding ---------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class ShortTermMemory:
         line = self._view.append(ref, message)
         if ref == self._view.task:
             self._task_tokens = line.tokens
-        elif self._view.is_system(line):
+        elif self._view.is_opening(line):
             self._system_tokens += line.tokens
         elif message.role == "assistant":
             self._call_names.update((call.id, call.name) for call in message.tool_calls)
@@ -251,7 +251,14 @@ class ShortTermMemory:
 
     def _desk(self) -> Desk:
         room = max(self.limit - self._fixed(), int(self.limit * LEAST_ROOM))
-        return Desk(self.counter, self.facts, self._summarizer, room, self._about(), int(room * SUMMARY_SHARE))
+        return Desk(
+            self.counter,
+            self.facts,
+            self._summarizer,
+            room,
+            self._about(),
+            max(0, int(room * SUMMARY_SHARE) - _LEAST_SUMMARY),
+        )
 
     def _about(self) -> str:
         return self._messages[self._view.task].text if self._view.task else ""

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from .messages import Message
-from .rules import Rule
+from .rules import RULES, Rule
 from .tokens import REPLY_PRIMING, TokenCounter
 
 Action = Literal["clamp", "mask", "shorten", "drop", "fold", "carry"]
@@ -74,13 +74,14 @@ class View:
     """The lines of a context in order, their tokens, and the summary of what has left."""
 
     counter: TokenCounter
-    rules: Sequence[Rule]
+    rules: Sequence[Rule] = RULES
     overhead: int = REPLY_PRIMING  # tokens beside the messages: reply priming and tool schemas
     lines: dict[str, Line] = field(default_factory=dict[str, Line])
     tokens: int = REPLY_PRIMING
     summary: str = ""
     block: str = ""
     gone: list[str] = field(default_factory=list[str])  # refs of messages that left, oldest first
+    opening: frozenset[str] = frozenset()  # refs of the system prompts that open the list
     task: str | None = None  # ref of the first user message
     last_user: str | None = None
     _log: list[Edit] = field(default_factory=list[Edit])
@@ -96,6 +97,8 @@ class View:
         if self._wires is not None:
             self._wires.append(line.wire)
         self.tokens += line.tokens
+        if message.role in ("system", "developer") and len(self.opening) == len(self.lines) - 1:
+            self.opening |= {ref}
         if message.role == "user":
             self.last_user = ref
             if self.task is None:
@@ -110,25 +113,17 @@ class View:
 
     def pinned(self, line: Line) -> bool:
         """Whether a line must stay: the opening system prompts, the task and the last user message."""
-        return line.ref in (self.task, self.last_user) or self.is_system(line)
+        return line.ref in (self.task, self.last_user) or line.ref in self.opening
 
-    def is_system(self, line: Line) -> bool:
-        return line.message.role in ("system", "developer") and line.step <= self._last_opening_step()
-
-    def _last_opening_step(self) -> int:
-        step = -1
-        for line in self.lines.values():
-            if line.message.role not in ("system", "developer"):
-                break
-            step = line.step
-        return step
+    def is_opening(self, line: Line) -> bool:
+        """Whether a line is one of the system prompts that open the list."""
+        return line.ref in self.opening
 
     def steps(self) -> list[list[Line]]:
         """The steps that may leave, oldest first; pinned lines are never among them."""
-        opening = self._last_opening_step()
         found: dict[int, list[Line]] = {}
         for line in self.lines.values():
-            if line.step > opening and line.ref not in (self.task, self.last_user):
+            if not self.pinned(line):
                 found.setdefault(line.step, []).append(line)
         return list(found.values())
 
