@@ -19,7 +19,7 @@ async def call_in_time(function: Callable[[], Any], seconds: float) -> Any:
     outside: a sync function that is too slow goes on in a daemon thread, its result unused.
     """
     async with asyncio.timeout(seconds):
-        result = function() if _is_async(function) else await _in_thread(function)
+        result = function() if _is_async(function) else await in_thread(function)
         return await result if inspect.isawaitable(result) else result
 
 
@@ -58,8 +58,8 @@ class _Outcome:
         return True
 
 
-async def _in_thread(function: Callable[[], Any]) -> Any:
-    # Not asyncio.to_thread: the end of the loop and of the interpreter would wait for a tool that hangs.
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """asyncio.to_thread, but neither the loop's end nor the interpreter's waits for a function that hangs."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
     outcome = _Outcome()
