@@ -14,13 +14,22 @@ class ModelError(Exception):
         status: HTTP status, or None when there was none.
         retryable: whether the same request may well succeed a little later. Retryable errors that reach
             the caller have already been tried again as often as the client is allowed to.
+        retry_after: seconds the server asked to wait, or None.
     """
 
     retryable = False
 
-    def __init__(self, message: str, *, status: int | None = None, retryable: bool | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(" ".join(message.split()))
         self.status = status
+        self.retry_after = retry_after
         if retryable is not None:
             self.retryable = retryable
 
@@ -48,45 +57,15 @@ class ContextTooLongError(ModelError):
 
 
 class RateLimitError(ModelError):
-    """Too many requests or tokens.
-
-    Attributes:
-        retry_after: seconds the server asked to wait, or None.
-    """
+    """Too many requests or tokens, or the account's quota is used up (then not retryable)."""
 
     retryable = True
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int | None = None,
-        retryable: bool | None = None,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message, status=status, retryable=retryable)
-        self.retry_after = retry_after
 
 
 class ServerError(ModelError):
-    """The server failed, broke off, or took too long.
-
-    Attributes:
-        retry_after: seconds the server asked to wait, or None.
-    """
+    """The server failed, broke off, or took too long."""
 
     retryable = True
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int | None = None,
-        retryable: bool | None = None,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message, status=status, retryable=retryable)
-        self.retry_after = retry_after
 
 
 class ProtocolError(ModelError):
