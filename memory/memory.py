@@ -18,6 +18,7 @@ from .tokens import Budget, TokenCounter
 
 if TYPE_CHECKING:
     from .long_term import LongTermMemory, Outcome, Recall
+    from .long_term.outcome import Status
 
 RECALL_SHARE = 0.1  # of the budget: notes from earlier tasks
 OUTCOME_SUMMARY_TOKENS = 400
@@ -146,7 +147,7 @@ class Memory:
         """The figures of a text that no observation, the task, a recalled outcome or a calculation accounts for."""
         return unsupported_figures(text, self.facts, also=[self.task, self._notes])
 
-    def finish(self, result: str, status: str = "succeeded", *, lessons: Sequence[str] = ()) -> Outcome:
+    def finish(self, result: str, status: Status = "succeeded", *, lessons: Sequence[str] = ()) -> Outcome:
         """Close the run and keep its outcome. `status` is one of succeeded, failed, abandoned.
 
         Made by rules from the journal: no model is asked. What was recalled for this run is not part of it.
@@ -159,14 +160,14 @@ class Memory:
             result=result,
             status=status,
             summary=self._summary(messages),
-            facts=self._facts_that_mattered(result),
-            lessons=list(lessons),
-            tools=sorted({call.name for _, m in messages for call in m.tool_calls}),
+            facts=tuple(self._facts_that_mattered(result)),
+            lessons=tuple(lessons),
+            tools=tuple(sorted({call.name for _, m in messages for call in m.tool_calls})),
             steps=sum(m.role == "assistant" for _, m in messages),
             tokens=self._tokens_sent,
             started_at=self._started_at,
             finished_at=datetime.now(UTC),
-            tags=list(self._tags),
+            tags=self._tags,
             run_id=self.run_id,
         )
         if self.long_term is not None:

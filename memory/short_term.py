@@ -126,7 +126,7 @@ class ShortTermMemory:
             self.facts.use("\n".join([message.text, *(call.arguments for call in message.tool_calls)]), ref)
         else:
             name = self._call_names.get(message.tool_call_id or "")
-            self.facts.observe(message.text, ref, call=name)
+            self.facts.defer(message.text, ref, call=name)
             if shorten:
                 before = self._view.tokens
                 self.policy.arrive(self._view, line, self._desk())

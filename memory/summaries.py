@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from .messages import Message
 from .tokens import TokenCounter
@@ -68,11 +68,12 @@ class ExtractiveSummarizer:
 def arguments_text(arguments: str) -> str:
     """Call arguments in one line: the values of a flat object, or the JSON as it is."""
     try:
-        value = json.loads(arguments)
+        value: Any = json.loads(arguments)
     except ValueError:
         return _NOISE.sub(" ", arguments).strip()
     if isinstance(value, dict):
-        values = [v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in value.values()]
+        given = cast(dict[str, Any], value).values()
+        values = [v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in given]
         return _NOISE.sub(" ", ", ".join(values)).strip()
     return _NOISE.sub(" ", arguments).strip()
 

@@ -91,6 +91,10 @@ class WorkingFacts:
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def used(self) -> list[Fact]:
+        """The facts whose text stood in an action, in the order in which they were first seen."""
+        return [fact for fact in self if fact.text in self._used]
+
     def find(self, words: str) -> list[Fact]:
         """The facts whose text or label holds one of the words, best match first."""
         wanted = words_of(words)

@@ -1,0 +1,151 @@
+"""`carryforward memories`: the outcomes in long-term memory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.table import Table
+
+from .common import console, data_folder, in_one_line
+
+if TYPE_CHECKING:
+    from ...memory import LongTermMemory
+
+app = typer.Typer(help="Outcomes in long-term memory.", no_args_is_help=True)
+
+Store = Annotated[Path | None, typer.Option("--path", help="Folder of the memory; the user's by default.")]
+Url = Annotated[str | None, typer.Option(help="Chroma server instead of a folder.")]
+Namespace = Annotated[str, typer.Option(help="Namespace.")]
+Status = Annotated[Literal["succeeded", "failed", "abandoned"] | None, typer.Option(help="Only these.")]
+
+
+def _open(path: Path | None, url: str | None, namespace: str) -> LongTermMemory:
+    from ...memory import LongTermMemory
+
+    return LongTermMemory(None if url else path or data_folder() / "long-term", url=url, namespace=namespace)
+
+
+@app.command("list")
+@in_one_line
+def list_outcomes(path: Store = None, url: Url = None, namespace: Namespace = "default", status: Status = None) -> None:
+    """All outcomes, the newest first."""
+    table = Table("id", "finished", "status", "goal", "result")
+    with _open(path, url, namespace) as memory:
+        for o in memory.outcomes(status=status, newest_first=True):
+            table.add_row(o.id, f"{o.finished_at:%Y-%m-%d}", o.status, o.goal[:60], o.result[:60])
+    console.print(table)
+
+
+@app.command()
+@in_one_line
+def search(
+    goal: Annotated[str, typer.Argument(help="The task that is to be done.")],
+    k: Annotated[int, typer.Option("-k", help="Outcomes at most.")] = 5,
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+    status: Status = None,
+) -> None:
+    """What would be recalled for a task, and why. Nothing, where nothing fits."""
+    with _open(path, url, namespace) as memory:
+        recalls = memory.recall(goal, k=k, status=status)
+    for recall in recalls:
+        console.print(f"{recall.outcome.id}  {recall.outcome.goal}", markup=False, highlight=False)
+        console.print(f"    {recall.explain()}", style="dim", markup=False, highlight=False)
+    if not recalls:
+        console.print("nothing that fits", style="dim")
+
+
+@app.command()
+@in_one_line
+def show(
+    id: Annotated[str, typer.Argument(metavar="ID")],
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+) -> None:
+    """One outcome, whole, as JSON."""
+    with _open(path, url, namespace) as memory:
+        outcome = memory.get(id)
+    if outcome is None:
+        raise ValueError(f"no outcome {id!r} in the namespace {namespace!r}; `carryforward memories list` shows all")
+    console.print_json(outcome.to_json())
+
+
+@app.command()
+@in_one_line
+def forget(
+    id: Annotated[str | None, typer.Argument(metavar="ID")] = None,
+    older_than_days: Annotated[float | None, typer.Option(help="All that are older.")] = None,
+    tag: Annotated[str | None, typer.Option(help="All with this tag.")] = None,
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+) -> None:
+    """Delete one outcome, or all that are older or have a tag."""
+    age = None if older_than_days is None else timedelta(days=older_than_days)
+    with _open(path, url, namespace) as memory:
+        count = memory.forget(id, older_than=age, tag=tag)
+    console.print(f"{count} forgotten", highlight=False)
+    raise typer.Exit(0 if count or id is None else 1)
+
+
+@app.command("export")
+@in_one_line
+def export_outcomes(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+) -> None:
+    """Write all outcomes of the namespace as JSON lines."""
+    with _open(path, url, namespace) as memory:
+        console.print(f"{memory.export_jsonl(out)} outcomes in {out}", markup=False, highlight=False)
+
+
+@app.command("import")
+@in_one_line
+def import_outcomes(
+    file: Annotated[Path, typer.Argument(help="What `export` wrote.")],
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+) -> None:
+    """Store the outcomes of an export, in place of those with the same ids."""
+    with _open(path, url, namespace) as memory:
+        console.print(f"{memory.import_jsonl(file)} outcomes stored", highlight=False)
+
+
+@app.command()
+@in_one_line
+def reindex(
+    model: Annotated[str, typer.Argument(help="Name or path of a sentence-transformers model.")],
+    drop_old: Annotated[bool, typer.Option(help="Delete the old model's vectors at the end.")] = False,
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+) -> None:
+    """Embed all outcomes with another model; the old index serves until the new one is whole."""
+    from rich.progress import Progress
+
+    from ...memory import SentenceTransformerEmbedder
+
+    with _open(path, url, namespace) as memory, Progress(console=console) as bar:
+        line = bar.add_task("embedding", total=len(memory))
+        memory.reindex(
+            SentenceTransformerEmbedder(model),
+            progress=lambda done, total: bar.update(line, completed=done, total=total),
+            drop_old=drop_old,
+        )
+
+
+@app.command()
+@in_one_line
+def stats(path: Store = None, url: Url = None, namespace: Namespace = "default") -> None:
+    """Counts, places and the embedding model."""
+    with _open(path, url, namespace) as memory:
+        for name, value in memory.stats().items():
+            console.print(f"{name:<14} {value}", markup=False, highlight=False)

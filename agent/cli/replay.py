@@ -1,0 +1,70 @@
+"""`carryforward replay`: recorded runs through truncation policies."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .common import console, in_one_line
+
+
+@in_one_line
+def replay(
+    files: Annotated[list[Path], typer.Argument(help="Transcripts (JSON, JSONL, .gz), or folders of them.")],
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Policy, e.g. tiered or keep-last:10; may be repeated.")
+    ] = None,
+    budget: Annotated[list[int] | None, typer.Option(help="Tokens of a context; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many transcripts.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the table, one row a transcript, as Parquet.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw price against survival into this picture.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    dask: Annotated[str | None, typer.Option(help="Scheduler of a Dask cluster, tcp://…, instead of --jobs.")] = None,
+) -> None:
+    """Put recorded runs through policies, without a model; print what would have survived, and at what price."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from ...memory.lab import compare, format_table, load_transcripts, pool, save_comparison
+    from ...memory.lab.tables import records
+
+    transcripts = [t for file in files for t in load_transcripts(file)][:limit]
+    columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with ExitStack() as stack:
+        executor = _executor(stack, jobs, dask)
+        bar = stack.enter_context(Progress(*columns, console=console, transient=True))
+        line = bar.add_task("contexts", total=None)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(line, completed=done, total=total or None)
+
+        frame = compare(transcripts, policy or ["tiered"], budget or [8000], executor, progress=progress)
+    console.print(format_table(pool(records(frame))), markup=False, highlight=False, soft_wrap=True)
+    if out is not None:
+        save_comparison(frame, out)
+    if plot is not None:
+        _draw(frame, plot)
+
+
+def _executor(stack: ExitStack, jobs: int, dask: str | None) -> Executor | None:
+    if dask is not None:
+        try:
+            from distributed import Client  # pyright: ignore
+        except ImportError as error:
+            raise typer.BadParameter("--dask needs Dask: pip install distributed") from error
+        client: Any = stack.enter_context(Client(dask))  # pyright: ignore[reportUnknownVariableType]
+        return client.get_executor()
+    return stack.enter_context(ProcessPoolExecutor(jobs)) if jobs > 1 else None
+
+
+def _draw(frame: Any, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from ...memory.lab import plot_frontier
+
+    axes: Any = plot_frontier(frame)
+    axes.figure.savefig(path, dpi=150, bbox_inches="tight")
