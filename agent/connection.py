@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+import httpx
 
 from .errors import ModelError
 from .wire import completions_url, public_url
@@ -71,9 +75,10 @@ def connection(
     )
     if not model:
         raise ModelError("no model is named: give one, or set OPENAI_MODEL or LLM_MODEL")
-    url = completions_url(base_url or environment.get(family[0]) or _OPENAI)
+    base = base_url or environment.get(family[0]) or _OPENAI
+    url = completions_url(base)
     key = (api_key if api_key is not None else environment.get(family[1], "")).strip()
-    sent = {"Authorization": f"Bearer {key}"} if key else {}
+    sent = {"Authorization": f"Bearer {key}"} if key else _basic_authorization(base)
     sent |= dict(headers or {})
     for name, value in sent.items():
         if not _SENDABLE.fullmatch(value):
@@ -82,3 +87,9 @@ def connection(
     secret_values = [value for name, value in sent.items() if _SECRET_HEADER.search(name)]
     secrets = {key, *secret_values, *(value.rpartition(" ")[2] for value in secret_values)}
     return Connection(model, url, sent, tuple(sorted((s for s in secrets if len(s) > 3), key=len, reverse=True)))
+
+
+def _basic_authorization(base: str) -> dict[str, str]:
+    """The header for user and password in an address."""
+    user = httpx.URL(base.strip()).userinfo
+    return {"Authorization": f"Basic {base64.b64encode(unquote_to_bytes(user)).decode()}"} if user else {}

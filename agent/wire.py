@@ -30,6 +30,8 @@ _CACHED = ("prompt_cache_hit_tokens", "cached_tokens")  # DeepSeek, Moonshot
 def completions_url(base_url: str) -> str:
     """The address to post to, for a base with or without `/v1`, slashes, or the whole path.
 
+    User and password in it are left out: httpx logs addresses. They are sent as a header.
+
     Raises:
         ModelError: the base is no http or https address.
     """
@@ -39,7 +41,7 @@ def completions_url(base_url: str) -> str:
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         path = (path or "/v1") + "/chat/completions"
-    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, parts.query, ""))
 
 
 def _is_address(url: str) -> bool:
@@ -47,7 +49,7 @@ def _is_address(url: str) -> bool:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         return False
-    return parsed.scheme in ("http", "https") and bool(parsed.host)
+    return parsed.scheme in ("http", "https") and bool(parsed.host) and (parsed.port or 0) < 65536
 
 
 def public_url(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -214,7 +215,7 @@ def test_events_are_read_however_they_are_split(cuts: list[int], end: str, last:
     raw = (start + end.join([TIDE, "", STOP, "", last])).encode()
     edges = sorted({0, len(raw), *(cut for cut in cuts if cut < len(raw))})
     reader = EventReader()
-    read = [data for a, b in zip(edges, edges[1:], strict=False) for data in reader.feed(raw[a:b])]
+    read = [data for a, b in itertools.pairwise(edges) for data in reader.feed(raw[a:b])]
     read += reader.close()
     assert json.loads(read[0])["choices"][0]["delta"]["content"] == "潮汐 \u2028\u0085 ok"
     assert json.loads(read[1])["choices"][0]["finish_reason"] == "stop"
