@@ -29,7 +29,7 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    outcome = _Outcome()
+    outcome = Settled()
     thread = threading.Thread(target=outcome.of, args=(lambda: asyncio.run(coroutine),), daemon=True)
     thread.start()
     thread.join()
@@ -38,7 +38,7 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
     return outcome.result
 
 
-class _Outcome:
+class Settled:
     """What a function returned or raised, to hand it from one thread to another."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     """asyncio.to_thread, but neither the loop's end nor the interpreter's waits for a function that hangs."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
-    outcome = _Outcome()
+    outcome = Settled()
     context = contextvars.copy_context()
 
     def work() -> None:
