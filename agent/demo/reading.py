@@ -33,14 +33,15 @@ def find(quantity: Quantity, subject: str, text: str) -> Decimal | None:
     """The figure that the text gives for a subject (a pattern), in the quantity's first unit; the last one if several.
 
     `installed capacity of Itaipu is 14,000 MW`, `Itaipu: installed capacity 14,000 MW` and, as notes abbreviate it,
-    `of Itaipu is 14,000 MW` are read: the unit tells what was measured.
+    `capacity Itaipu 14,000 MW` or `of Itaipu is 14,000 MW` are read: the unit tells what was measured.
     """
     label, who = f"(?:{quantity.labels})", f"(?:{subject})"
     labelled = (
         rf"{label}{_NOT_THERE}{{0,12}}{who}{_NOT_THERE}{{0,40}}?{quantity.figure}",
         rf"{who}{_NOT_THERE}{{0,12}}{label}{_NOT_THERE}{{0,20}}?{quantity.figure}",
     )
-    abbreviated = (rf"of {who}\W{{0,3}}(?:is\W)?{quantity.figure}",)
+    last_word = quantity.labels.partition("|")[0].split()[-1]
+    abbreviated = (rf"(?:of|{last_word}) {who}\W{{0,3}}(?:is\W)?{quantity.figure}",)
     for forms in (labelled, abbreviated):
         found = [match for form in forms for match in re.finditer(form, text, re.IGNORECASE)]
         if found:

@@ -77,7 +77,7 @@ def print_remembered(console: Console, memory: Memory) -> None:
     """Print the outcomes that long-term memory holds, newest first."""
     if memory.long_term is None:
         return
-    for outcome in memory.long_term.outcomes():
+    for outcome in memory.long_term.outcomes(newest_first=True):
         goal = " ".join(outcome.goal.split())[:_GOAL]
         console.print(
             f"[magenta]remembered[/] {escape(goal)}… ({outcome.status}, {outcome.steps} steps, "

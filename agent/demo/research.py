@@ -40,7 +40,7 @@ def factor_expression(scene: Scene, capacity: Decimal, generation: Decimal) -> s
 
 
 class Comparison:
-    """Compares the stations that the task names."""
+    """Compares the stations that the task names; with a recalled table of all of them it only adds up again."""
 
     def fits(self, scene: Scene) -> bool:
         """The task names stations."""
@@ -51,7 +51,9 @@ class Comparison:
         last = scene.last
         found = _STAGE.match(last.turn.thought) if last else None
         if last is None or found is None:
-            return _collect(scene, 1)
+            recalled = records(scene.task)
+            known = {name: recalled[name] for name in station_names(scene.task) if name in recalled}
+            return _add(scene, known) if len(known) == len(station_names(scene.task)) else _collect(scene, 1)
         stage, at = found["stage"], int(found["at"] or 0)
         match stage:
             case "collect":

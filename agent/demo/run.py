@@ -40,7 +40,7 @@ DOCUMENT_SIZE = 8_000
 """Characters that one fetch of the long task brings: a whole document, far more than its context has room for."""
 PAGE_SIZE: dict[Language, int] = {"en": 3_000, "zh": 900}
 """Characters that one fetch of a walk-through brings: about 800 tokens in either language."""
-RECALL_SHARE = 0.25  # of the budget: a table of many figures is what the second task wants back
+RECALL_SHARE = 0.35  # of the budget: a table of many figures is what the second task wants back
 MAX_STEPS = 150
 
 

@@ -66,8 +66,8 @@ def figures(name: str, text: str) -> tuple[Decimal | None, Decimal | None]:
 def records(text: str) -> dict[str, Record]:
     """The records that a text holds, by the station's name; the last one where a name comes twice."""
     return {
-        match["name"].strip(" -•*"): Record(
-            match["name"].strip(" -•*"), *(Decimal(match[part].replace(",", "")) for part in ("mw", "twh", "percent"))
+        match["name"].strip(" >-•*"): Record(
+            match["name"].strip(" >-•*"), *(Decimal(match[part].replace(",", "")) for part in ("mw", "twh", "percent"))
         )
         for match in _RECORD.finditer(text)
     }
