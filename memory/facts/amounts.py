@@ -19,7 +19,7 @@ _SCALE_LETTERS = {"k": 3, "K": 3, "M": 6, "m": 6, "G": 9, "B": 9, "b": 9, "T": 1
 _SCALE_WORD = re.compile(r"[ -]?([A-Za-z]+)")
 _SCALE_TAIL = re.compile(r"[A-Za-z0-9_]")
 _ZH_SCALE = re.compile(
-    r"\s{0,2}[万亿千百十兆](?!克|米|卡|瓦|字|赫|伏|帕|焦|比|牛|升|斤|兆|分)|\s?分\s?之|\s?多\s?[万亿]|\s?余\s?[万亿]|\s*又\s*[\d一二三四五六七八九十]"
+    r"\s{0,2}[万亿千百十兆](?!克|米|卡|瓦|字|赫|伏|帕|焦|比|牛|升|斤|兆|分)|\s?分\s?之|\s?多\s?[万亿]|\s?余\s?[万亿]|\s{0,3}又\s{0,3}[\d一二三四五六七八九十]"
 )
 _PLUS_MINUS = re.compile(r"\s?(?:±|\+/-|\+-)\s?(?=[\d.])")
 _TO = re.compile(
@@ -31,8 +31,8 @@ _ENGLISH_UNITS = words("also_words")
 _AFTER_INCH = re.compile(r"\s?(?:$|[.,;:)\]x×/\n]|thick|wide|long|tall|high|deep|in diameter|by\b|-)")
 _OLD = re.compile(r"[ -](?:old|of age)\b|大(?=[的了小，。,. ]|$)")
 _ZH_HALF = re.compile(r"半(?![年月天日小夜个径圆导])")
-_ZH_TENTHS = re.compile(r"\s*(成|折)(?!为|立|本|就|果|功|绩|员|长|分|叠|扣|腾|磨)")
-_RATE_UNIT = re.compile(r"\s*个?\s*百\s*分\s*[点點]")
+_ZH_TENTHS = re.compile(r"\s{0,3}(成|折)(?!为|立|本|就|果|功|绩|员|长|分|叠|扣|腾|磨)")
+_RATE_UNIT = re.compile(r"\s{0,3}个?\s{0,3}百\s{0,3}分\s{0,3}点")
 _COUNTER_SKIP = re.compile(r"[个枚](?=[一-鿿])")
 _DOT_CURRENCIES = words("dot_currencies")
 

@@ -17,11 +17,12 @@ NUMERALS = frozenset(DIGITS) | frozenset(_SMALL) | frozenset(_LARGE)
 _STEPS = (*_SMALL, *_LARGE)
 SCALES = frozenset(_LARGE) | {"千", "百"}
 
+MAX_CHARS = 60
 _ARABIC = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
-_PART_OF = re.compile(r"\s*分\s*之\s*")
+_PART_OF = re.compile(r"\s{0,3}分\s{0,3}之\s{0,3}")
 _PART_OF_LARGE = re.compile(r"[万亿]+\s*分\s*之")
-_AND = re.compile(r"\s*又\s*")
-_DOT = re.compile(r"\s*点\s*(?=[零一二三四五六七八九\d])")
+_AND = re.compile(r"\s{0,3}又\s{0,3}")
+_DOT = re.compile(r"\s{0,3}点\s{0,3}(?=[零一二三四五六七八九\d])")
 _GAP = re.compile(r"\s{1,3}")
 _RATES = {"百": "%", "千": "‰"}
 
@@ -59,7 +60,7 @@ def _whole(text: str, pos: int) -> _Whole | None:
     pending: Decimal | None = None
     step, zero, vague, run = 0, False, False, 0
     chars, end, cursor = "", pos, pos
-    while True:
+    while len(chars) <= MAX_CHARS:
         char = text[cursor : cursor + 1]
         if char in DIGITS and char:
             if pending is not None and (run == 0 or char == "两"):
@@ -139,7 +140,7 @@ def _decimal(text: str, pos: int) -> _Whole | None:
     if dot is None or "." in whole.chars:
         return whole
     digits, cursor = "", dot.end()
-    while True:
+    while len(digits) <= MAX_CHARS:
         char = text[cursor : cursor + 1]
         if char in DIGITS and char:
             digits += str(DIGITS[char])
@@ -175,7 +176,7 @@ def read_numeral(text: str, pos: int) -> Numeral | None:
     if text[pos : pos + 1] == "负":
         sign, pos = -1, _skip_gap(text, pos + 1)
     first = _decimal(text, pos)
-    if first is None or len(first.chars) > 60:
+    if first is None or len(first.chars) > MAX_CHARS:
         return None
     spoken = any(c in NUMERALS for c in first.chars)
     link = _PART_OF.match(text, first.end)

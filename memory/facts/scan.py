@@ -72,7 +72,7 @@ class Scanner(Collector):
                 if role == "plain number":
                     if plain[at - 2 : at] == ", " and plain[stop : stop + 1] in _CLOSING:
                         facts.append(
-                            Fact("quantity", self.text[at:stop], (at, stop), Decimal(chunk), None, None, None,
+                            Fact("quantity", self.text[at:stop], (at, stop), Decimal(plain[at:stop]), None, None, None,
                                  source, None, None, False, None, None, origin)
                         )  # fmt: skip
                         consumed = stop
@@ -113,9 +113,16 @@ class Scanner(Collector):
         if mark not in ",:=" or (mark == "," and colon == at - 1) or plain[colon - 1] in _ENDS:
             return False
         if mark == ":" and plain[colon - 1] in "\"'":
-            return self._valued(chunk, at, stop, colon)
+            return self._valued(plain[at:stop], at, stop, colon)
         self.facts.append(
-            Fact("quantity", self.text[at:stop], (at, stop), Decimal(chunk), source=self.source, origin=self.origin)
+            Fact(
+                "quantity",
+                self.text[at:stop],
+                (at, stop),
+                Decimal(plain[at:stop]),
+                source=self.source,
+                origin=self.origin,
+            )
         )
         return True
 

@@ -7,7 +7,7 @@ import re
 from .amounts import Amount, finish_amount
 from .context import Left
 from .notation import Number
-from .numerals_zh import read_numeral
+from .numerals_zh import MAX_CHARS, read_numeral
 from .unit_reader import read_unit
 from .units import tables
 from .word_lists import words
@@ -15,6 +15,7 @@ from .word_lists import words
 _IDIOMS = words("chinese_idioms")
 _IDIOM = re.compile("|".join(sorted(map(re.escape, _IDIOMS), key=len, reverse=True)))
 _PART_OF_WORD_BEFORE = frozenset("统专唯同划归万逐初周期第合单惟每那这某另之其哪任不")
+_NUMERAL_RUN = re.compile("(?:[零一二三四五六七八九十百千万亿兆两]+ {0,3})+")
 _FORMAL_WORDS = re.compile(
     "收拾|拾[起取到荒金]|队伍|入伍|伍仁|陆[地续军路运]|大陆|登陆|着陆|放肆|肆[意无虐]|朝花夕拾|退伍|隊伍|陸"
 )
@@ -55,7 +56,8 @@ def allowed_zh(text: str, plain: str, at: int, floor: int, end: int) -> tuple[in
     idiom = _IDIOM.match(plain, at)
     numeral = read_numeral(plain, at)
     if numeral is None or numeral.end > end:
-        return None
+        run = _NUMERAL_RUN.match(plain, at, end)
+        return (run.end(), None) if run and run.end() - at > MAX_CHARS else None
     if idiom and not (idiom.end() <= numeral.end and numeral.end - at > 2):
         return idiom.end(), None
     if (at > floor and plain[at - 1] in "周期" and plain[max(floor, at - 2) : at] in ("星期",)) or plain[
