@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -284,69 +283,84 @@ def test_what_was_spent_before_counts_after(scripted: Any, path: Path) -> None:
 
 # Real kills ---------------------------------------------------------------------------------------
 
-CHILD = """
-import os, signal, sys
+CAMPAIGN = """
+import json, os, signal, sys
+from pathlib import Path
 sys.path.insert(0, {tests!r})
 from conftest import Scripted
 from test_resume import PLAN, World, _tool
 from carryforward.agent import Agent
 from carryforward.memory import Journal, Memory
 
-class Killing(Journal):
-    left = int(sys.argv[3])
+class KillingJournal(Journal):
+    left = 0
     def append(self, run, kind, body):
         seq = super().append(run, kind, body)
-        Killing.left -= 1
-        if Killing.left == 0:
+        self.left -= 1
+        if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return seq
 
-def save(text):
-    with open(sys.argv[2], "a") as notes:
-        notes.write(text + "\\n")
-    return "saved"
+def work(folder, kill_at):
+    def save(text):
+        with open(folder / "notes.txt", "a") as notes:
+            notes.write(text + "\\n")
+        return "saved"
+    tools = [World().tools()[0], _tool("save", save, "text", risk="write")]
+    journal = KillingJournal(folder / "journal.db")
+    journal.left = kill_at
+    agent = Agent(Scripted(PLAN, by_context=True), tools, memory=Memory(20_000, journal=journal), allow=["save"])
+    runs = journal.runs()
+    result = agent.resume(runs[0].run) if runs else agent.run("How high is the tower?")
+    (folder / "status.txt").write_text(result.status)
 
-tools = [World().tools()[0], _tool("save", save, "text", risk="write")]
-memory = Memory(20_000, journal=Killing(sys.argv[1]))
-agent = Agent(Scripted(PLAN, by_context=True), tools, memory=memory, allow=["save"])
-runs = agent.memory.journal.runs()
-result = agent.resume(runs[0].run) if runs else agent.run("How high is the tower?")
-print(result.status)
+# what is loaded here is shared by all the children
+import jsonschema, carryforward.memory.long_term
+Memory(1000).counter.count("warm")
+
+for name, kills in json.loads(sys.argv[1]).items():
+    folder = Path(name)
+    folder.mkdir()
+    for kill_at in [*kills, 0]:
+        child = os.fork()
+        if child == 0:
+            work(folder, kill_at)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        print("killed" if killed else os.waitstatus_to_exitcode(status))
+        if not killed:
+            break
 """
 
 
-def run_until_done(folder: Path, kills: Iterator[int]) -> None:
-    """Start the run, and take it up after each kill, until it is done; then look at what it did."""
-    journal, notes = folder / "journal.db", folder / "notes.txt"
-    code = CHILD.format(tests=str(Path(__file__).parent))
-    killed = True
-    while killed:
-        arguments = [sys.executable, "-c", code, str(journal), str(notes), str(next(kills, 0))]
-        child = subprocess.run(
-            arguments, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"}
-        )
-        killed = child.returncode == -signal.SIGKILL
-    assert child.stdout.strip() == "done", child.stderr
-    written = notes.read_text().split()
-    assert len(written) == len(set(written)), "a write happened twice"
-    with Journal(journal) as opened:
-        (run,) = opened.runs()
-        entries = opened.entries(run.run)
-    assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
-    assert {"tower", "bridge"} >= set(written)
+def campaign(kills: dict[Path, list[int]]) -> int:
+    """Run in each folder a process that is killed after so many entries, and take its run up after each kill.
+
+    Returns the number of kills.
+    """
+    code = CAMPAIGN.format(tests=str(Path(__file__).parent))
+    plan = json.dumps({str(folder): points for folder, points in kills.items()})
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", code, plan], capture_output=True, text=True, env=quiet, check=False)
+    assert done.returncode == 0 and set(done.stdout.split()) <= {"killed", "0"}, done.stderr
+    for folder in kills:
+        assert (folder / "status.txt").read_text() == "done", done.stderr
+        notes = folder / "notes.txt"
+        written = notes.read_text().split() if notes.exists() else []
+        assert len(written) == len(set(written)) and set(written) <= {"tower", "bridge"}, f"{folder}: {written}"
+        with Journal(folder / "journal.db") as journal:
+            (run,) = journal.runs()
+            entries = journal.entries(run.run)
+        assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+    return done.stdout.split().count("killed")
 
 
 def test_a_process_that_is_killed_leaves_a_run_that_can_be_taken_up(tmp_path: Path) -> None:
-    run_until_done(tmp_path, iter([12]))
+    assert campaign({tmp_path / "one": [12, 6]}) == 2
 
 
 @pytest.mark.soak
 def test_hundreds_of_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    kills = 0
-    for start in range(6, 30):
-        for then in range(1, 20):
-            folder = tmp_path / f"{start}-{then}"
-            folder.mkdir()
-            run_until_done(folder, iter([start, then]))
-            kills += 2
-    assert kills >= 500
+    points = {tmp_path / f"{one}-{two}": [one, two] for one in range(1, 30) for two in range(1, 24, 2)}
+    assert campaign(points) >= 500
