@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from ...memory.messages import clean
 from ...tools.arguments import fit_arguments, usage
 from ...tools.definition import ToolError
 from .base import Reason, Tool
-from .lenient_json import JsonError, JsonErrorKind, read_value
+from .lenient_json import JsonError, JsonErrorKind, read_value, without_surrogates
 from .names import fold
 from .text import without_open_fence, without_stop_word
 
@@ -73,13 +74,12 @@ def from_native(tool: Tool, written: Any, *, cut: bool = False) -> dict[str, Any
     Raises:
         ArgumentError: as `from_text`.
     """
-    if isinstance(written, str) and not written.strip() and cut:
-        raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments began")
-    if isinstance(written, str) and written.strip() and cut:
-        text = written.strip()
-        if text[0] not in "{｛[\"'“":
-            raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments were complete")
-    return from_value(tool, written)
+    if not isinstance(written, str):
+        return from_value(tool, without_surrogates(written))
+    text = clean(written).strip()
+    if cut and text[:1] not in ("{", "｛", "["):
+        raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments were complete")
+    return from_value(tool, _without_fence(text) if text.startswith("```") else text)
 
 
 def from_value(tool: Tool, value: Any) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def replayable(written: Any) -> str:
             value = _read_whole(value.strip()) if value.strip() else {}
         except ArgumentError:
             value = {}
-    return json.dumps(value if isinstance(value, Mapping) else {}, ensure_ascii=False)
+    return clean(json.dumps(value if isinstance(value, Mapping) else {}, ensure_ascii=False))
 
 
 def example_arguments(tool: Tool) -> dict[str, Any]:

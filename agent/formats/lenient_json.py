@@ -17,7 +17,8 @@ _MAX_DEPTH = 64
 _MAX_DIGITS = 300
 _CLOSING_QUOTES = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'", "「": "」", "＂": "＂"}
 _QUOTES = "".join(_CLOSING_QUOTES)
-_SPACE = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SPACE = re.compile(r"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
+_BLANKS = re.compile(r"\s*")
 _BARE_KEY = re.compile(r"[\w$][\w$.-]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$")
 _BARE_VALUE = re.compile(r"[^,，{}｛｝\[\]］\"“”\n]+")
@@ -44,7 +45,7 @@ def read_value(text: str, start: int = 0) -> tuple[Any, int]:
     Raises:
         JsonError: there is no whole value.
     """
-    start = _SPACE_START.match(text, start).end()  # type: ignore[union-attr]
+    start = _skip(_BLANKS, text, start)
     try:
         value, end = _STRICT.raw_decode(text, start)
     except JsonError:
@@ -52,7 +53,12 @@ def read_value(text: str, start: int = 0) -> tuple[Any, int]:
     except (ValueError, RecursionError):
         reader = _Reader(text, start)
         value, end = reader.value(0, closers=""), reader.at
-    return _without_surrogates(value), end
+    return without_surrogates(value), end
+
+
+def _skip(blanks: re.Pattern[str], text: str, at: int) -> int:
+    match = blanks.match(text, at)
+    return match.end() if match else at
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -81,7 +87,6 @@ def _no_constant(text: str) -> NoReturn:
     raise JsonError("invalid", f"{text} is no JSON value")
 
 
-_SPACE_START = re.compile(r"\s*")
 _STRICT = json.JSONDecoder(
     object_pairs_hook=_unique,
     parse_float=_finite,
@@ -91,14 +96,15 @@ _STRICT = json.JSONDecoder(
 )
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
+    """The value with every text in it cleaned of what cannot be sent as UTF-8."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in cast(list[Any], value)]
+        return [without_surrogates(item) for item in cast(list[Any], value)]
     if isinstance(value, dict):
         items = cast(dict[str, Any], value).items()
-        return {clean(key): _without_surrogates(item) for key, item in items}
+        return {clean(key): without_surrogates(item) for key, item in items}
     return value
 
 
@@ -182,12 +188,12 @@ class _Reader:
 
     def _closes(self, after: int, closers: str) -> bool:
         """Whether a quote before `after` ends its text: models forget to escape the quotes inside."""
-        at = _SPACE_START.match(self.text, after).end()  # type: ignore[union-attr]
+        at = _skip(_SPACE, self.text, after)
         if not closers or at >= len(self.text):
             return True
         following = self.text[at]
         if following in ",，" and "}" in closers:
-            rest = _SPACE_START.match(self.text, at + 1).end()  # type: ignore[union-attr]
+            rest = _skip(_BLANKS, self.text, at + 1)
             return rest >= len(self.text) or self.text[rest] in "}｝" or bool(_NEXT_KEY.match(self.text, rest))
         if following in closers:
             return True
@@ -223,7 +229,7 @@ class _Reader:
         return word
 
     def _peek(self) -> str:
-        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        self.at = _skip(_SPACE, self.text, self.at)
         if self.at >= len(self.text):
             raise JsonError("truncated", "the text ends before the value does")
         return self.text[self.at]

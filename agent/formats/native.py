@@ -10,6 +10,7 @@ from ...memory.messages import clean, content_text
 from .arguments import example_arguments, from_native, replayable
 from .base import Action, FinalAnswer, FormatName, FormatProblem, Language, Parsed, Tool, Tools, as_message, new_call_id
 from .calls import CallReader
+from .lenient_json import without_surrogates
 from .printed_calls import read_all_printed
 from .text import without_reasoning
 from .wording import wording
@@ -67,7 +68,7 @@ class NativeCalls:
         kept: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
         if calls:
             kept["tool_calls"] = calls
-            kept |= {key: message[key] for key in _REASONING if message.get(key)}
+            kept |= {key: without_surrogates(message[key]) for key in _REASONING if message.get(key)}
         return kept
 
     def observations(self, actions: Sequence[Action], results: Sequence[str]) -> list[dict[str, Any]]:
@@ -125,8 +126,8 @@ def _read_calls(
     for at, call in enumerate(calls):
         written = _function(call).get("arguments")
         last_and_cut = cut and at == len(calls) - 1
-        call_id = call.get("id")
-        if not isinstance(call_id, str) or not call_id or call_id in ids:
+        call_id = clean(str(call.get("id") or ""))
+        if not call_id or call_id in ids:
             call_id = new_call_id()
         ids.add(call_id)
         action = reader.action(
@@ -150,7 +151,7 @@ def _kept(call: Mapping[str, Any]) -> dict[str, Any]:
     function = _function(call)
     name = clean(str(function.get("name") or "unknown"))
     return {
-        "id": str(call.get("id") or ""),
+        "id": clean(str(call.get("id") or "")),
         "type": "function",
         "function": {"name": name, "arguments": replayable(function.get("arguments"))},
     }

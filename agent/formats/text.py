@@ -34,7 +34,6 @@ _OPEN_THINK = re.compile(rf"<(?:{_THINK})>|◁think▷", re.IGNORECASE)
 _CLOSE_THINK = re.compile(rf"</(?:{_THINK})>|◁/think▷", re.IGNORECASE)
 _INSIDE_CALL = re.compile(r"[{\[｛［]|^\W*(?:action|行动|动作)\b.*?[:：]", re.IGNORECASE | re.MULTILINE)
 _END_TOKENS = re.compile(r"(?:<\|(?:im_end|eot_id|endoftext|end|eom_id)\|>|</s>|<｜end▁of▁sentence｜>)\s*$")
-_WHOLE_FENCE = re.compile(r"\s*(`{3,}|~{3,})[^\n]*\n(.*?)(?:\n\s*\1\s*)?$", re.DOTALL)
 _FENCE_LINE = re.compile(r"^\s*(?:`{3,}|~{3,})", re.MULTILINE)
 _LAST_LINE = re.compile(r"\n[^\S\n]*([^\n]*?)[^\S\n]*$")
 _STOP_WORDS = ("Observation:", "观察：", "观察:")
@@ -109,8 +108,11 @@ def _matching_close(text: str, at: int) -> re.Match[str] | None:
 
 def unfenced(text: str) -> str:
     """The content of a reply that as a whole stands in one code fence, else the reply."""
-    whole = _WHOLE_FENCE.fullmatch(text)
-    return whole.group(2) if whole and not _FENCE_LINE.search(whole.group(2)) else text
+    lines = text.strip().split("\n")
+    fences = [at for at, line in enumerate(lines) if _FENCE_LINE.match(line)]
+    if not fences or fences[0] != 0 or fences[1:] not in ([], [len(lines) - 1]):
+        return text
+    return "\n".join(lines[1 : fences[-1] or None])
 
 
 def without_open_fence(text: str) -> str:
