@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -115,7 +116,8 @@ def dask(runs: int | None) -> None:
     print(f"one worker {alone:.1f} s, two workers {together:.1f} s: {alone / together:.2f} times as fast")
 
     def kill_later(cluster: LocalCluster) -> None:
-        Timer(together / 2, lambda: next(iter(cluster.workers.values())).process.process.kill()).start()
+        pid = next(iter(cluster.workers.values())).pid
+        Timer(together / 2, os.kill, (pid, signal.SIGKILL)).start()
 
     killed, seconds = on(2, kill_later)
     for table in (two, killed):

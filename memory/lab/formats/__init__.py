@@ -33,8 +33,11 @@ def read_file(path: Path) -> Iterator[Transcript]:
         TranscriptError: the file, or one of its runs, is in no known format.
     """
     number = 0
-    for number, found in enumerate(_found(path), 1):
-        yield _transcript(path, number, found)
+    try:
+        for number, found in enumerate(_found(path), 1):
+            yield _transcript(path, number, found)
+    except RecursionError as error:
+        raise TranscriptError(f"{path}: run {number + 1} is nested too deeply to be read") from error
     if number == 0:
         raise TranscriptError(f"{path}:1: the file is empty")
 

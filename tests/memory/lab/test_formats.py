@@ -284,6 +284,13 @@ def test_bytes_that_are_no_text(tmp_path):
             list(load_transcripts(path))
 
 
+@pytest.mark.parametrize("depth", [50, 300, 600, 900, 5000])
+def test_deep_nesting_is_read_or_refused(depth, tmp_path):
+    nested = "[" * depth + "]" * depth
+    survives(tmp_path / "deep.json", f'{{"messages": [{{"role": "user", "content": {nested}}}]}}'.encode())
+    survives(tmp_path / "deep.json", f'[{{"kind": "ActionEvent", "action": {nested}}}]'.encode())
+
+
 def test_a_foreign_database_is_left_alone(tmp_path):
     import sqlite3
 
@@ -349,20 +356,20 @@ def survives(path, data):
         assert str(path) in str(error)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=200))
 @pytest.mark.parametrize("start", [b"", b"{", b"[", b"\x1f\x8b", b"SQLite format 3\0", b"Question: a\nThought:"])
 def test_any_bytes_give_runs_or_a_transcript_error(start, data, tmp_path):
     survives(tmp_path / "any", start + data)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documents=st.lists(JSON, min_size=1, max_size=3), indent=st.sampled_from([None, 1]))
 def test_any_json_gives_runs_or_a_transcript_error(documents, indent, tmp_path):
     survives(tmp_path / "any", "\n".join(json.dumps(d, indent=indent) for d in documents).encode())
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(DOCUMENTS)), path=st.lists(st.integers(0, 6), max_size=6), value=JSON)
 def test_a_run_with_one_part_replaced_never_breaks_the_reader(name, path, value, tmp_path):
     document = json.loads(json.dumps(DOCUMENTS[name]))

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import pytest
 from carryforward.memory import Message, TokenCounter
@@ -219,7 +221,18 @@ def test_real_runs_keep_everything_in_full_history(sample):
 
 def test_our_policies_stay_valid_and_within_the_budget_on_real_runs(sample):
     transcript = load_transcripts(sample / "mini-swe-agent.jsonl.gz")[0]
+    assert len(transcript.steps) > 60
     reading = Reading(transcript)
     for policy in ("keep-last", "keep-ends", "mask", "fold", "clamp", "tiered"):
         got = replay(reading, policy, 4000)
         assert (got.valid, got.within_budget, got.error) == (1, 1, None), policy
+
+
+def test_the_lab_loads_no_tables_or_plots_before_they_are_asked_for():
+    program = (
+        "import sys; from carryforward.memory.lab import Transcript, replay;"
+        "replay(Transcript('t', []), 'tiered', 1000);"
+        "print([name for name in ('pandas', 'matplotlib', 'pyarrow', 'torch', 'chromadb') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
