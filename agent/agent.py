@@ -108,7 +108,7 @@ class Agent:
             BudgetError: system prompt and tool schemas leave no room in the budget.
             JournalError: the journal can't be written.
         """
-        return run_sync(self.arun(task))
+        return run_sync(self._alone(self.stream(task)))
 
     def resume(self, run_id: str) -> RunResult:
         """Take up a run that was interrupted, paused, or cut off by its model server.
@@ -119,7 +119,7 @@ class Agent:
         Raises:
             JournalError: there is no such run, or another process works on it.
         """
-        return run_sync(self.aresume(run_id))
+        return run_sync(self._alone(self.stream(run_id=run_id)))
 
     async def arun(self, task: str) -> RunResult:
         """`run` for async code."""
@@ -147,6 +147,15 @@ class Agent:
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([work])
+
+    async def _alone(self, events: AsyncIterator[Event]) -> RunResult:
+        """A run in an event loop of its own: the model's connections end with it."""
+        try:
+            return await _result_of(events)
+        finally:
+            close = getattr(self.model, "aclose", None)
+            if close is not None:
+                await close()
 
     async def _go(self, task: str | None, run_id: str | None, emit: Callable[[Event], None]) -> None:
         try:

@@ -13,7 +13,7 @@ Status = Literal["done", "out_of_steps", "loop_detected", "format_failed", "over
 """`waiting`: paused until a pending action is answered. `refused`: the model or its server declined the task."""
 
 
-REMEMBERED_AS: dict[Status, str] = {
+REMEMBERED_AS: dict[Status, Literal["succeeded", "failed", "abandoned"]] = {
     "done": "succeeded",
     "out_of_steps": "failed",
     "loop_detected": "failed",
