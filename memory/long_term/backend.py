@@ -9,10 +9,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .chroma_folder import ChromaFolder
 from .embedders import Vectors
 from .store import Draft, RecordStore
 from .vector_index import VectorIndex
-from .vector_table import Space, VectorTable
+from .vector_table import Space, VectorTable, forget_indexes
 
 Vector = NDArray[np.float32]
 AnyIndex = TypeVar("AnyIndex", bound="Index")
@@ -45,8 +46,6 @@ class Index(Protocol):
         """Delete every vector of this space."""
         ...
 
-    def close(self) -> None: ...
-
 
 class Backend(Protocol[AnyIndex]):
     """Records and the indexes of one namespace."""
@@ -77,8 +76,13 @@ class FolderBackend:
 
     def __init__(self, store: RecordStore, folder: Path) -> None:
         self.store = store
-        self._folder = folder
+        self._folder = ChromaFolder.share(folder)
         self._indexes: list[VectorIndex] = []
+        if self._folder.is_broken() and not store.database.read_only:
+            with self._folder.file_lock:
+                if self._folder.is_broken():
+                    self._folder.set_aside()
+                    forget_indexes(store.database)
 
     def index(self, space: Space) -> VectorIndex:
         index = VectorIndex(
@@ -106,5 +110,6 @@ class FolderBackend:
     def close(self) -> None:
         for index in self._indexes:
             index.advance(wait=True)
-            index.close()
+        self._indexes.clear()
+        self._folder.release()
         self.store.database.close()

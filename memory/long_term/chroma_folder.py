@@ -11,13 +11,14 @@ import logging
 import re
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from filelock import FileLock
 
+from .chroma_http import check_cosine
 from .database import is_broken
-from .errors import StoreError
 
 DATABASE = "chroma.sqlite3"
 LOCK_SECONDS = 60.0
@@ -95,14 +96,12 @@ def open_collection(client: Any, name: str, description: dict[str, Any]) -> Any:
     Raises:
         StoreError: a collection of this name exists with another distance.
     """
-    collection = client.get_or_create_collection(
-        name, metadata=description, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
-    )
-    configuration = cast("dict[str, dict[str, Any] | None]", collection.configuration)
-    settings = configuration.get("hnsw") or configuration.get("spann") or {}
-    if settings.get("space") != "cosine":
-        raise StoreError(
-            f"the Chroma collection {name!r} measures distance by {settings.get('space')!r}, not by cosine, so "
-            "its scores would be wrong; delete the collection, and it is built anew from the records"
+    with warnings.catch_warnings():
+        # Chroma 1.5 warns of collections without an embedding function of its own.
+        warnings.filterwarnings("ignore", message="legacy embedding function config")
+        collection = client.get_or_create_collection(
+            name, metadata=description, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
         )
+        configuration = cast("dict[str, dict[str, Any] | None]", collection.configuration)
+    check_cosine(name, configuration)
     return collection

@@ -66,6 +66,7 @@ class LongTermMemory:
         self.embedder: Embedder = embedder or SentenceTransformerEmbedder()
         self.path = Path(path) if path is not None else replica_folder(url) if url else default_folder()
         self._opened_index: Index | None = None
+        self._closed = False
         self._backend = self._open(url, token)
         self._store = self._backend.store
 
@@ -73,9 +74,10 @@ class LongTermMemory:
         if url is None:
             store = RecordStore(Database(self.path / "outcomes.sqlite3"), self.namespace)
             return FolderBackend(store, self.path)
-        from .server import Server, ServerBackend
+        from .chroma_http import ChromaServer
+        from .server import ServerBackend
 
-        server = Server(url, token)
+        server = ChromaServer(url, token)
         store = RecordStore(Database(self.path / "replica.sqlite3"), self.namespace)
         return ServerBackend(store, server, self.namespace)
 
@@ -331,7 +333,9 @@ class LongTermMemory:
 
     def close(self) -> None:
         """Finish the index and let go of the files; may be called again."""
-        self._backend.close()
+        if not self._closed:
+            self._closed = True
+            self._backend.close()
 
     def __enter__(self) -> LongTermMemory:
         return self

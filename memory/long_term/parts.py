@@ -9,7 +9,7 @@ import numpy as np
 
 from .embedders import Embedder, Vectors, embed_checked, unit_length
 from .outcome import Outcome
-from .terms import is_cjk
+from .terms import count_cjk
 
 # MiniLM reads 256 word pieces: about 200 CJK characters, or 800 others.
 PART = 800
@@ -23,7 +23,7 @@ def split(text: str) -> list[str]:
     pieces: list[str] = []
     piece, cost = "", 0
     for word in re.findall(r"\s+|[^\s]{1,50}", text):
-        price = sum(_CJK_COST if is_cjk(character) else 1 for character in word)
+        price = len(word) + (_CJK_COST - 1) * count_cjk(word)
         if cost + price > PART and piece.strip():
             pieces.append(piece.strip())
             piece, cost = "", 0

@@ -10,94 +10,32 @@ adding the next id and looking who got it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
-import math
 import uuid
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
 
-import httpx
 import numpy as np
 
-from .chroma_folder import open_collection
+from .chroma_http import ChromaServer
 from .database import select_in
 from .embedders import Vectors
-from .errors import ServerError
 from .store import Draft, RecordStore
 from .vector_index import SPARE, Vector, best_by_row
 from .vector_table import Space
 
-TIMEOUT = 30.0
 _PAGE = 100
 # Vectors of a record are stored as "{version}.0" and "{version}.1".
 _PER_RECORD = 2
 Item = TypeVar("Item")
 
 
-class Server:
-    """The connection to one Chroma server.
-
-    Args:
-        url: as `http://localhost:8000`.
-        token: sent as bearer token, and as Chroma's own `X-Chroma-Token`.
-
-    Raises:
-        ServerError: from every method, when the server is away, too slow or refuses.
-    """
-
-    def __init__(self, url: str, token: str | None) -> None:
-        self.url = url
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ServerError(f"{url!r} is no address of a Chroma server; give one like http://localhost:8000")
-        headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
-        secure = parts.scheme == "https"
-        with self.errors():
-            # Chroma's client waits for ever; asking first with a limit tells a server that is away.
-            httpx.get(f"{url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=TIMEOUT).raise_for_status()
-            import chromadb
-            from chromadb.config import Settings
-
-            self.client: Any = chromadb.HttpClient(
-                host=parts.hostname,
-                port=parts.port or (443 if secure else 80),
-                ssl=secure,
-                headers=headers,
-                settings=Settings(anonymized_telemetry=False),
-            )
-            self.client._server._session.timeout = httpx.Timeout(TIMEOUT)
-            self.batch = int(self.client.get_max_batch_size())
-
-    @contextlib.contextmanager
-    def errors(self) -> Generator[None]:
-        try:
-            from chromadb.errors import ChromaError
-        except ImportError as error:
-            raise ServerError(f"chromadb is not installed: {error}") from error
-        try:
-            yield
-        except (httpx.HTTPError, ChromaError, ConnectionError, ValueError) as error:
-            raise ServerError(
-                f"the Chroma server at {self.url} failed: {type(error).__name__}: {error}; nothing was changed "
-                "here. Check that it runs and that the token is right"
-            ) from error
-
-    def collection(self, name: str, description: dict[str, Any]) -> Any:
-        with self.errors():
-            return open_collection(self.client, name, description)
-
-    def close(self) -> None:
-        self.client.close()
-
-
 class ServerBackend:
     """The log of one namespace on a server, and its replica here."""
 
-    def __init__(self, store: RecordStore, server: Server, namespace: str) -> None:
+    def __init__(self, store: RecordStore, server: ChromaServer, namespace: str) -> None:
         self.store = store
         self._server = server
         digest = hashlib.sha256(namespace.encode("utf-8", "backslashreplace")).hexdigest()
@@ -125,9 +63,8 @@ class ServerBackend:
     def sync(self) -> None:
         while True:
             start = self._position()
-            with self._server.errors():
-                page = self._log.get(ids=[str(n) for n in range(start + 1, start + 1 + _PAGE)], include=["documents"])
-            entries = sorted(zip(map(int, page["ids"]), page["documents"], strict=True))
+            page = self._log.documents([str(n) for n in range(start + 1, start + 1 + _PAGE)])
+            entries = sorted((int(n), text) for n, text in page.items())
             self._apply(start, entries)
             if len(entries) < _PAGE:
                 return
@@ -185,16 +122,11 @@ class ServerBackend:
             batch = waiting[: self._server.batch]
             ids = [str(self._position() + 1 + at) for at in range(len(batch))]
             mark = uuid.uuid4().hex
-            with self._server.errors():
-                self._log.add(
-                    ids=ids,
-                    documents=batch,
-                    metadatas=[{"writer": mark}] * len(batch),
-                    # Chroma wants a vector of everything; points of a circle keep its graph well-formed.
-                    embeddings=[[math.cos(int(n)), math.sin(int(n))] for n in ids],
-                )
-                won = self._log.get(ids=ids, include=["metadatas"])
-            mine = {n for n, said in zip(won["ids"], won["metadatas"], strict=True) if said["writer"] == mark}
+            # Chroma wants a vector of everything; points of a circle keep its graph well-formed.
+            angles = np.array([int(n) for n in ids], dtype=np.float32)
+            points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+            self._log.add(ids, points, batch, {"writer": mark})
+            mine = {n for n, said in self._log.metadata(ids).items() if said["writer"] == mark}
             waiting = [text for n, text in zip(ids, batch, strict=True) if n not in mine] + waiting[len(batch) :]
         self.sync()
 
@@ -211,12 +143,7 @@ class ServerBackend:
     def _erase(self, kept: Sequence[tuple[str, int]]) -> None:
         """Take what was replaced or forgotten out of the log and the vectors; its text must not linger."""
         if kept:
-            with self._server.errors():
-                self._log.update(
-                    ids=[str(number) for _, number in kept],
-                    documents=["{}"] * len(kept),
-                    embeddings=[[1.0, 0.0]] * len(kept),
-                )
+            self._log.replace_documents([str(number) for _, number in kept], "{}")
             for index in self._indexes:
                 index.remove_versions([version for version, _ in kept])
 
@@ -228,22 +155,20 @@ class ServerBackend:
 class ServerIndex:
     """The vectors of one space, kept by the server alone."""
 
-    def __init__(self, server: Server, store: RecordStore, space: Space) -> None:
+    def __init__(self, server: ChromaServer, store: RecordStore, space: Space) -> None:
         self._server = server
         self._store = store
         self._space = space
         self._collection = server.collection(space.collection, space.description)
 
     def search(self, query: Vector, count: int) -> list[tuple[int, float]]:
-        with self._server.errors():
-            found = self._collection.query(query_embeddings=query[None], n_results=count + SPARE, include=["distances"])
-        numbers, distances = found["ids"][0], found["distances"][0]
-        rows = self._store.rows_of_versions({number.partition(".")[0] for number in numbers})
+        hits = [(number.partition(".")[0], cosine) for number, cosine in self._collection.nearest(query, count + SPARE)]
+        rows = self._store.rows_of_versions({version for version, _ in hits})
         best: dict[int, float] = {}
-        for number, distance in zip(numbers, distances, strict=True):
-            row = rows.get(number.partition(".")[0])
+        for version, cosine in hits:
+            row = rows.get(version)
             if row is not None:
-                best[row] = max(1.0 - distance, best.get(row, -1.0))
+                best[row] = max(cosine, best.get(row, -1.0))
         return sorted(best.items(), key=lambda hit: -hit[1])[:count]
 
     def cosines(self, query: Vector, rows: list[int]) -> dict[int, float]:
@@ -251,18 +176,15 @@ class ServerIndex:
         found: list[int] = []
         vectors: list[Vector] = []
         for chunk in _chunks(sorted(owners), self._server.batch // _PER_RECORD):
-            with self._server.errors():
-                got = self._collection.get(ids=_vector_ids(chunk), include=["embeddings"])
-            found += [owners[number.partition(".")[0]] for number in got["ids"]]
-            vectors += list(np.asarray(got["embeddings"], dtype=np.float32))
+            numbers, of_chunk = self._collection.vectors(_vector_ids(chunk))
+            found += [owners[number.partition(".")[0]] for number in numbers]
+            vectors += list(of_chunk)
         return best_by_row(query, found, np.array(vectors)) if found else {}
 
     def missing(self) -> list[int]:
         owners = {version: row for row, version in self._store.versions(self._store.rows()).items()}
         for chunk in _chunks(sorted(owners), self._server.batch // _PER_RECORD):
-            with self._server.errors():
-                got = self._collection.get(ids=[f"{version}.0" for version in chunk], include=[])
-            for number in got["ids"]:
+            for number in self._collection.present([f"{version}.0" for version in chunk]):
                 del owners[number.partition(".")[0]]
         return sorted(owners.values())
 
@@ -277,34 +199,21 @@ class ServerIndex:
             for part, vector in enumerate(of_version)
         ]
         for chunk in _chunks(pairs, self._server.batch):
-            with self._server.errors():
-                self._collection.upsert(ids=[n for n, _ in chunk], embeddings=[vector for _, vector in chunk])
+            self._collection.upsert([number for number, _ in chunk], np.stack([vector for _, vector in chunk]))
 
     def remove_versions(self, versions: Sequence[str]) -> None:
         for chunk in _chunks(versions, self._server.batch // _PER_RECORD):
-            with self._server.errors():
-                # Chroma logs a warning for ids it does not have; only those there are named.
-                there = self._collection.get(ids=_vector_ids(chunk), include=[])["ids"]
-                if there:
-                    self._collection.delete(ids=there)
+            self._collection.delete(_vector_ids(chunk))
 
     def other_models(self) -> list[str]:
-        with self._server.errors():
-            described = [
-                cast("dict[str, object]", found.metadata or {}) for found in self._server.client.list_collections()
-            ]
         return [
             str(each["model"])
-            for each in described
+            for each in self._server.descriptions()
             if each.get("namespace") == self._space.namespace and "model" in each and each != self._space.description
         ]
 
     def drop(self) -> None:
-        with self._server.errors():
-            self._server.client.delete_collection(self._space.collection)
-
-    def close(self) -> None:
-        """Nothing of its own to close."""
+        self._collection.drop()
 
 
 def _vector_ids(versions: Sequence[str]) -> list[str]:

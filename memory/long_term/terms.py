@@ -61,6 +61,11 @@ def is_cjk(term: str) -> bool:
     return _IS_CJK.match(term) is not None
 
 
+def count_cjk(text: str) -> int:
+    """The number of CJK characters in `text`."""
+    return 0 if text.isascii() else len(_IS_CJK.findall(text))
+
+
 def fingerprint(text: str) -> str:
     """Equal for texts that differ only in case, spacing, punctuation or width of characters."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))

@@ -8,8 +8,7 @@ acknowledged record at once, and a kill between the two leaves nothing to repair
 from __future__ import annotations
 
 import logging
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from filelock import Timeout
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from .chroma_folder import LOCK_SECONDS, ChromaFolder, open_collection
 from .embedders import Vectors
-from .vector_table import Space, VectorTable
+from .vector_table import Space, VectorTable, forget_indexes
 
 Vector = NDArray[np.float32]
 
@@ -31,27 +30,20 @@ log = logging.getLogger(__name__)
 
 
 class VectorIndex:
-    def __init__(self, table: VectorTable, space: Space, folder: Path, *, read_only: bool) -> None:
+    def __init__(self, table: VectorTable, space: Space, folder: ChromaFolder, *, read_only: bool) -> None:
         self.table = table
         self._space = space
         self._read_only = read_only
-        self._folder = ChromaFolder.share(folder)
+        self._folder = folder
         # A chromadb Collection; its own types do not fit strict checking.
-        self._collection: Any = cast("Any", None)
-        self._opening = 0
+        self._collection: Any
+        # The opening of the folder that the collection belongs to; -1 for none.
+        self._opening = -1
         self._generation = 0
         # Vectors up to this id are in the collection as this process has it open.
         self._seen = 0
         self._tail_ids = np.empty(0, dtype=np.int64)
         self._tail = np.empty((0, space.dimension), dtype=np.float32)
-        if not read_only and self._folder.is_broken():
-            with self._folder.file_lock:
-                if self._folder.is_broken():
-                    self._folder.set_aside()
-                    self.table.forget_indexes()
-
-    def close(self) -> None:
-        self._folder.release()
 
     def search(self, query: Vector, count: int) -> list[tuple[int, float]]:
         """The `count` nearest records as (row, cosine), the nearest first."""
@@ -104,7 +96,7 @@ class VectorIndex:
                 log.info("another process holds %s; its vectors wait", self._folder.path)
 
     def _advance(self) -> None:
-        if self._collection is None or self._generation != self.table.index_state()[1]:
+        if self._opening != self._folder.opened or self._generation != self.table.index_state()[1]:
             self._open()
         size = int(self._folder.client.get_max_batch_size())
         for _ in range(-(-ADVANCE // size)):
@@ -129,7 +121,7 @@ class VectorIndex:
 
         try:
             stale = self._generation != generation and indexed - self._seen > 2 * TAIL
-            if self._collection is None or self._opening != self._folder.opened or stale:
+            if self._opening != self._folder.opened or stale:
                 with self._folder.file_lock:
                     self._open()
             found = self._collection.query(query_embeddings=query[None], n_results=count, include=["distances"])
@@ -161,8 +153,8 @@ class VectorIndex:
     def _repair(self, error: Exception) -> None:
         log.warning("the vector index in %s failed: %s: %s", self._folder.path, type(error).__name__, error)
         self._folder.set_aside()
-        self.table.forget_indexes()
-        self._collection = cast("Any", None)
+        forget_indexes(self.table.database)
+        self._opening = -1
         self._seen = self._generation = 0
         self._tail_ids, self._tail = self._tail_ids[:0], self._tail[:0]
 

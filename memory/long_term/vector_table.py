@@ -45,10 +45,10 @@ class Space:
 
 class VectorTable:
     def __init__(self, store: RecordStore, space: Space) -> None:
-        self._database: Database = store.database
+        self.database: Database = store.database
         self._namespace = store.namespace
         self.id = named_row(
-            self._database,
+            self.database,
             "SELECT id FROM spaces WHERE namespace = ? AND model = ? AND revision = ? AND dimension = ?",
             "INSERT INTO spaces (namespace, model, revision, dimension) VALUES (?, ?, ?, ?)",
             (self._namespace, space.model, space.revision, space.dimension),
@@ -56,7 +56,7 @@ class VectorTable:
 
     def after(self, last: int, limit: int = -1) -> tuple[list[int], Vectors]:
         """Ids and vectors, shape (n, dimension), that were added after the vector `last`, in order."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             found = db.execute(
                 "SELECT id, vector FROM vectors WHERE space = ? AND id > ? ORDER BY id LIMIT ?",
                 (self.id, last, limit),
@@ -65,18 +65,18 @@ class VectorTable:
 
     def owners(self, vectors: Iterable[int]) -> dict[int, int]:
         """vector id -> row of its record; deleted ones are left out."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return dict(select_in(db, "SELECT id, row FROM vectors WHERE id IN (*)", vectors))
 
     def of_rows(self, rows: Iterable[int]) -> tuple[list[int], Vectors]:
         """Rows (repeated for each of their vectors) and the vectors, shape (n, dimension)."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             found = select_in(db, "SELECT row, vector FROM vectors WHERE space = ? AND row IN (*)", rows, self.id)
         return [row for row, _ in found], _stack([blob for _, blob in found])
 
     def add(self, vectors: dict[int, Vectors]) -> None:
         """Store the vectors of records that had none in this space; records deleted meanwhile are left out."""
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             alive = {row for (row,) in select_in(db, "SELECT row FROM records WHERE row IN (*)", vectors)}
             db.executemany(
                 "INSERT INTO vectors (space, row, vector) VALUES (?, ?, ?)",
@@ -85,7 +85,7 @@ class VectorTable:
 
     def missing(self, limit: int = -1) -> list[int]:
         """Rows of records that have no vector in this space."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [
                 row
                 for (row,) in db.execute(
@@ -97,7 +97,7 @@ class VectorTable:
 
     def other_models(self) -> list[str]:
         """Names of the other models that embedded records of this namespace."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [
                 name
                 for (name,) in db.execute(
@@ -109,7 +109,7 @@ class VectorTable:
 
     def drop(self) -> None:
         """Delete every vector of this space."""
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             db.execute("INSERT INTO graves SELECT space, id FROM vectors WHERE space = ?", (self.id,))
             db.execute("DELETE FROM vectors WHERE space = ?", (self.id,))
 
@@ -117,13 +117,13 @@ class VectorTable:
 
     def index_state(self) -> tuple[int, int]:
         """(last vector id that Chroma holds, how often Chroma was changed)."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             found = db.execute("SELECT indexed, generation FROM spaces WHERE id = ?", (self.id,)).fetchone()
         return (0, 0) if found is None else (int(found[0]), int(found[1]))
 
     def waiting(self) -> int:
         """Changes that Chroma has not got yet: vectors to add and to take out."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             found = db.execute(
                 "SELECT (SELECT COUNT(*) FROM vectors WHERE space = s.id AND id > s.indexed) "
                 "+ (SELECT COUNT(*) FROM graves WHERE space = s.id) FROM spaces s WHERE id = ?",
@@ -133,7 +133,7 @@ class VectorTable:
 
     def graves(self, limit: int) -> list[int]:
         """Ids of deleted vectors that Chroma still holds."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [
                 number
                 for (number,) in db.execute("SELECT vector FROM graves WHERE space = ? LIMIT ?", (self.id, limit))
@@ -141,18 +141,19 @@ class VectorTable:
 
     def mark_indexed(self, last: int, buried: Sequence[int]) -> int:
         """Note what Chroma now holds; the new generation."""
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             db.executemany(
                 "DELETE FROM graves WHERE space = ? AND vector = ?", ((self.id, number) for number in buried)
             )
             db.execute("UPDATE spaces SET indexed = ?, generation = generation + 1 WHERE id = ?", (last, self.id))
             return int(db.execute("SELECT generation FROM spaces WHERE id = ?", (self.id,)).fetchone()[0])
 
-    def forget_indexes(self) -> None:
-        """Note that Chroma holds nothing of any space; all vectors are given to it again."""
-        with self._database.writing() as db:
-            db.execute("UPDATE spaces SET indexed = 0, generation = generation + 1")
-            db.execute("DELETE FROM graves")
+
+def forget_indexes(database: Database) -> None:
+    """Note that Chroma holds nothing of any space; all vectors are given to it again."""
+    with database.writing() as db:
+        db.execute("UPDATE spaces SET indexed = 0, generation = generation + 1")
+        db.execute("DELETE FROM graves")
 
 
 def _stack(blobs: list[bytes]) -> Vectors:
