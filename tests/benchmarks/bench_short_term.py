@@ -1,0 +1,174 @@
+"""How fast short-term memory is, what it keeps of real runs, and where it and its peers break.
+
+    python tests/benchmarks/bench_short_term.py imports | steps | add | trim | replay | stress [--cases N] [--runs N]
+
+Ratios are measured in one run on one machine. Transcripts come from the folder in CARRYFORWARD_DATA
+(`transcripts/*.jsonl.gz`), else from the sample in tests/data. Peers take part where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from carryforward.memory import ShortTermMemory, TokenCounter
+from carryforward.memory.lab import compare, format_table, load_transcripts, pool
+
+from tests.benchmarks import peers
+from tests.memory.stress import cases, run_case
+
+SAMPLE = Path(__file__).parents[1] / "data"
+SETS = {"mini-swe-agent": (4000, 8000, 16000), "tau-bench-airline": (2000,), "tau2-retail": (4000,)}
+
+
+def imports(_: argparse.Namespace) -> None:
+    """What importing costs, against the libraries that are not loaded with it."""
+    cost = {
+        name: median(_import_seconds(name) for _ in range(3)) for name in ("carryforward.memory", "chromadb", "torch")
+    }
+    for name, seconds in cost.items():
+        print(f"import {name:<20} {seconds / cost['carryforward.memory']:6.1f} times carryforward.memory")
+
+
+def _import_seconds(module: str) -> float:
+    code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def steps(given: argparse.Namespace) -> None:
+    """Time of a step (`add` and `context`) at message 100 and at message 10,000, without the tokenizer."""
+    counter = TokenCounter(encoding="cl100k_base")
+    memory = ShortTermMemory(8000, counter=counter)
+    messages = list(_long_run(10_000))
+    for m in messages:  # every text is counted before the clock runs
+        counter.message(m)
+    early = late = 0.0
+    for at, m in enumerate(messages):
+        start = time.perf_counter()
+        memory.add(m)
+        if m["role"] == "tool" or at == 0:
+            memory.context()
+        spent = time.perf_counter() - start
+        early += spent if 100 <= at < 1100 else 0
+        late += spent if at >= len(messages) - 1000 else 0
+    print(f"messages 100 to 1,100: {early:.2f} ms each; the last 1,000 of 10,000: {late:.2f} ms")
+    print(f"ratio {late / early:.2f}")
+
+
+def _long_run(count: int) -> Any:
+    """A run of searches with results of about 140 tokens a message in the mean, all different."""
+    yield {"role": "user", "content": "Compare the output of all stations and name the best."}
+    for n in range(count // 2):
+        call = {
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": "search", "arguments": f'{{"q": "station {n}"}}'},
+        }
+        yield {"role": "assistant", "content": None, "tool_calls": [call]}
+        rows = "\n".join(f"station {n}-{i}: {n * 7 + i} MW, id ST-{n:05d}-{i}, built {1900 + i}" for i in range(10))
+        yield {"role": "tool", "tool_call_id": f"c{n}", "content": rows}
+
+
+def add(given: argparse.Namespace) -> None:
+    """Time of `add` and of reading the facts, against the tokenizer's own time on the same texts."""
+    import tiktoken
+
+    runs = _transcripts("mini-swe-agent", given.runs or 20)
+    texts = [m for run in runs for m in run.messages]
+    counter = TokenCounter(encoding="cl100k_base")
+    encoding = tiktoken.get_encoding(counter.encoding)
+    start = time.perf_counter()
+    for m in texts:
+        encoding.encode_ordinary(m.text)
+        for call in m.tool_calls:
+            encoding.encode_ordinary(call.arguments)
+    tokenizer = time.perf_counter() - start
+    start = time.perf_counter()
+    for run in runs:
+        memory = ShortTermMemory(10_000_000, counter=counter)
+        for m in run.messages:
+            memory.add(m)
+    added = time.perf_counter() - start
+    print(f"add alone: {added / tokenizer:.2f} times the tokenizer")
+    start = time.perf_counter()
+    for run in runs:
+        memory = ShortTermMemory(10_000_000, counter=counter)
+        for m in run.messages:
+            memory.add(m)
+        len(memory.facts)
+    print(f"add, and every fact read: {(time.perf_counter() - start) / tokenizer:.2f} times the tokenizer")
+
+
+def trim(_: argparse.Namespace) -> None:
+    """A step at message 4,000 of a run of 560,000 tokens, against LangChain's `trim_messages` with an exact counter."""
+    messages = list(_long_run(4000))
+    contestants: dict[str, Any] = {"carryforward": ShortTermMemory(8000, counter=TokenCounter(encoding="cl100k_base"))}
+    contestants |= {n: make(8000) for n, make in peers.installed().items() if n.startswith("langchain")}
+    cost: dict[str, float] = {}
+    for name, memory in contestants.items():
+        for m in messages[:-20]:
+            memory.add(m)
+        memory.context()
+        start = time.perf_counter()
+        for m in messages[-20:]:
+            memory.add(m)
+            memory.context()
+        cost[name] = (time.perf_counter() - start) / 20
+        ratio = cost[name] / cost["carryforward"]
+        print(f"{name:<30} {cost[name] * 1000:10.2f} ms a step, {ratio:8.1f} times carryforward")
+
+
+def replay(given: argparse.Namespace) -> None:
+    """What `Tiered()` as it comes keeps of the development transcripts, and at what price."""
+    for name, budgets in SETS.items():
+        runs = _transcripts(name, given.runs)
+        print(format_table(pool(compare(runs, ["tiered"], budgets).to_dict("records"))))
+
+
+def stress(given: argparse.Namespace) -> None:
+    """Hard histories: in how many of them any context is at fault, and how."""
+    contestants: dict[str, Any] = {
+        "carryforward": lambda budget: ShortTermMemory(budget, counter=TokenCounter(encoding="cl100k_base")),
+        **peers.installed(),
+    }
+    hard = list(cases(7, given.cases))
+    for name, make in contestants.items():
+        found: Counter[str] = Counter()
+        for case in hard:
+            try:
+                faults = run_case(case, make)
+            except Exception as error:  # noqa: BLE001 - a peer that raises is what is measured
+                faults = {f"raises {type(error).__name__}"}
+            found.update({"any fault": 1} if faults else {})
+            found.update(faults)
+        print(f"{name:<34} " + (", ".join(f"{what} {n}" for what, n in found.most_common()) or "no fault"))
+
+
+def _transcripts(name: str, runs: int | None) -> list[Any]:
+    folder = Path(os.environ.get("CARRYFORWARD_DATA", SAMPLE))
+    print(f"{name}: from {'the sample in tests/data' if folder == SAMPLE else 'CARRYFORWARD_DATA'}")
+    return list(islice(load_transcripts(folder / "transcripts" / f"{name}.jsonl.gz"), runs))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    jobs = {job.__name__: job for job in (imports, steps, add, trim, replay, stress)}
+    parser.add_argument("job", choices=jobs)
+    parser.add_argument("--runs", type=int, help="only the first runs of each file")
+    parser.add_argument("--cases", type=int, default=1000)
+    given = parser.parse_args()
+    jobs[given.job](given)
+
+
+if __name__ == "__main__":
+    main()
