@@ -43,6 +43,7 @@ class Collector:
         self.loose: list[int] = []  # places in `facts` of small bare numbers, which may be clock times
 
     def emit(self, kind: Kind, start: int, end: int) -> int:
+        """Adds a fact without a number and gives its end."""
         word = self.text[start:end]
         self.facts.append(Fact(kind, word, (start, end), source=self.source, origin=self.origin))
         return end
@@ -101,7 +102,7 @@ class Collector:
         compact = gap[:1] in "-–"
         if compact and low > high and other.unit is None:
             return 0
-        if shared and other.form != "words" and first.form == "integer" and other.scaled and not first.scaled:
+        if (shared or same) and other.form != "words" and first.form == "integer" and other.scaled and not first.scaled:
             factor = _shared_scale(self.plain, other)
             if factor:
                 low *= factor

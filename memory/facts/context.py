@@ -12,7 +12,8 @@ from .word_lists import words
 
 _SIGNS = "$€£¥₹₽₺₴₩₦₱₫฿₪₡₲₵₸₼₾₮₭៛৳₿Ƀ₤֏"
 _CURRENCY = re.compile(
-    rf"((?:[A-Za-z]{{1,4}}\.?\s?)?[{_SIGNS}]|(?<![A-Za-z])[A-Za-z]{{2,4}}\$?|(?<!\w)[^\W\d_]{{1,5}}\.?|[^\x00-\x7f\s]{{1,8}}):?\s{{0,2}}$"
+    rf"((?:[A-Za-z]{{1,4}}\.?\s?)?[{_SIGNS}]|(?<![A-Za-z])[A-Za-z]{{2,4}}\$?|(?<!\w)[^\W\d_\u2e80-\uffef]{{1,5}}\.?"
+    rf"|[^\x00-\x7f\s\u2e80-\uffef]{{1,8}}):?\s{{0,2}}$"
 )
 _WORD = re.compile(r"(\S+)\s{1,3}$")
 _APPROX = words("approx")

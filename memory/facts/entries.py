@@ -54,7 +54,7 @@ class Index:
         """Takes the facts of one observation in."""
         figures = [f for f in facts if f.is_figure]
         crowded = len(figures) > CROWD
-        subject = next((f.text for f in facts if f.kind == "identifier"), "")
+        subject = next((f.text for f in facts if f.kind in ("identifier", "email", "path") and not _is_key(f)), "")
         big_tables = _big_tables(figures)
         for fact in facts:
             if not fact.is_figure:
@@ -85,13 +85,15 @@ class Index:
             entry.last, entry.fact, entry.call, entry.crowd = at, fact, call, min(entry.crowd, crowd)
 
     def _figure(self, fact: Fact, call: str | None, at: int, crowd: int, subject: str) -> None:
-        """A figure with a label may be a new value of a quantity that is known already."""
+        """A figure with a label may be a new value of a quantity that is known already.
+
+        `subject` is the first name in the observation: the total of another order is another quantity.
+        """
         label = normal(fact.label)
         if not label:
             self._append(fact, call, at, crowd)
             return
-        structured = "." in fact.label or "[" in fact.label
-        key = (label, subject if structured else "", fact.kind, fact.unit or "")
+        key = (label, subject, fact.kind, fact.unit or "")
         series = self._series.setdefault(key, [])
         earlier = [e for e in series if e.last < at]
         for entry in earlier:
@@ -117,6 +119,11 @@ class Index:
         facts = (fact for entry in self.entries for fact in (*entry.older, entry.fact))
         found = (fact for fact in facts if wanted and wanted in normal(fact.label))
         return sorted(found, key=lambda f: (f.at or 0, f.span))
+
+
+def _is_key(fact: Fact) -> bool:
+    """Whether a name is a JSON key."""
+    return fact.origin is not None and fact.origin.text.startswith('":', fact.span[1])
 
 
 def _big_tables(figures: list[Fact]) -> set[int]:

@@ -10,13 +10,10 @@ import re
 from typing import NamedTuple
 
 from . import dates
-from .fact import Kind
 from .notation import VULGAR
 from .numerals_en import STARTERS
 from .unit_reader import read_unit
 from .units import tables
-
-Role = Kind | str  # a kind, or what the scanner has to do at that place
 
 
 class Piece(NamedTuple):
@@ -57,7 +54,7 @@ _CODE_NAME = re.compile(r"[\w.$@#-]*_[\w.$@#-]*|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w
 _CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:~|\.{1,2})?[\\/]?(?:[\w.@+%#~-]+[\\/])+[\w.@+%#~*-]*|[\\/][\w.@+%-]+[\\/]?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|ST|ND|RD|TH)(?:-[a-z]+)?")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
 _CURRENCY_NUMBER = re.compile(r"[A-Za-z]{0,4}[^\w\s.,:;/\\#@%~_+-]{0,2}-?\.{0,2}\d")
 _GLUED_LETTERS = frozenset("mglLshdDYyWVAKkMGTBxXKbtN%")
 _ABBREVIATION = re.compile(r"(?:[A-Za-z]\.){2,}|[A-Z][a-z]+\.[A-Z][a-z]+|e\.g|i\.e", re.ASCII)
@@ -78,7 +75,7 @@ def classify(chunk: str) -> Pieces:
     "weekday", "day" (a word about the day), "phone" (a telephone cue).
     """
     if len(chunk) > MAX_CHUNK:
-        chunk = chunk[:MAX_CHUNK]
+        return _one("url", 0, len(chunk)) if _URL.match(chunk) else NONE
     body = chunk.lstrip(_LEADING)
     start = len(chunk) - len(body)
     body = body.rstrip(_TRAILING)
@@ -97,7 +94,7 @@ def classify(chunk: str) -> Pieces:
         start, body = start - 1, "." + body
     if body[0] in VULGAR:
         return _one("number", start, end)
-    has_digit = not body.isalpha() and any(c.isdigit() for c in body)
+    has_digit = not body.isalpha() and _DIGIT.search(body) is not None
     if not has_digit:
         return _without_digits(chunk, body, start, end)
     return _with_digits(chunk, body, start, end)

@@ -1,0 +1,91 @@
+"""What holds for every text: exact spans, no exception, the same answer twice, work that grows with the text."""
+
+import sys
+
+import pytest
+from carryforward.memory.facts import Fact, WorkingFacts, check_figures, extract_facts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+PIECES = [
+    *"0123456789.,-+/:%$€£¥()[]{}<>\"'`|*#@&_=~^ \n\t\r\x00\x1b",
+    *"年月日点时分半第一二三十百千万亿兆两零负几多余成折又之个",
+    "½", "²", "×", "±", "–", "−", "～", "，", "。", "\ud800", "\udfff", "٣", "²³",
+    "one", "two", "half", " a ", "hundred", " and ", "third", "million", "dozen", " over ", "point", "km", "USD",
+    " per ", "May", "Monday", " am", "http://", "a@b.co", "e+9", "x10^", "|---|", "<td>", "<tr>", "\n| a | 1 |\n", "----", "  ",
+    "in thousands", "分之", "百分点", "phone ", "No. ", '{"k": ', "word",
+]  # fmt: skip
+SOUP = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
+ANY_TEXT = st.one_of(SOUP, st.text(max_size=300), st.binary(max_size=300).map(lambda b: b.decode("latin-1")))
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANY_TEXT)
+def test_spans_are_exact_and_in_order_and_numbers_finite(text: str) -> None:
+    facts = extract_facts(text, source="m1")
+    for fact in facts:
+        start, end = fact.span
+        assert 0 <= start < end <= len(text)
+        assert text[start:end] == fact.text
+        assert fact.source == "m1"
+        assert all(number.is_finite() for number in fact.numbers)
+        assert fact.is_figure == bool(fact.numbers)
+        assert isinstance(fact.label, str)
+    assert extract_facts(text, source="m1") == facts
+
+
+@settings(max_examples=100, deadline=None)
+@given(ANY_TEXT)
+def test_a_fact_survives_its_dict(text: str) -> None:
+    for fact in extract_facts(text, source="m1"):
+        again = Fact.from_dict(fact.to_dict())
+        assert (again, again.label, again.bound) == (fact, fact.label, fact.bound)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SOUP)
+def test_every_figure_of_a_text_is_supported_by_that_text(text: str) -> None:
+    assert [f for f in check_figures(text, extract_facts(text)) if f.verdict == "unsupported"] == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SOUP, max_size=5), st.integers(0, 80))
+def test_rendering_keeps_its_budget_and_the_texts(observations: list[str], budget: int) -> None:
+    store = WorkingFacts()
+    for i, text in enumerate(observations):
+        store.observe(text, f"m{i}", call="look")
+    shown = store.render(budget, "half a million", count=len)
+    assert len(shown) <= budget
+    assert shown == store.render(budget, "half a million", count=len)
+
+
+def calls(text: str) -> int:
+    """How many Python and C functions the reading of a text calls: a measure of work without a clock."""
+    count = 0
+
+    def on_event(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    extract_facts(text)  # so that the memory of chunks is warm in both measurements
+    sys.setprofile(on_event)
+    try:
+        extract_facts(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["7", "1,234", "123 456 ", "一", "一百 ", "| a | 1 |\n", "<tr><td>1", '{"a":[1,', "one ", "hundred and ",
+     "5 tomorrow ", "a  b  1\n", "x10^1 ", "1-2-", "half ", "phone +1 ", "2014 to ", "m s-1 ", "word ", "\ud800 9"],
+)  # fmt: skip
+def test_work_grows_with_the_text(unit: str) -> None:
+    assert calls(unit * 3000) <= 11 * calls(unit * 300) + 2000
+
+
+def test_a_megabyte_of_digits_and_of_one_letter() -> None:
+    assert extract_facts("7" * 1_000_000) == []
+    assert extract_facts("a" * 1_000_000) == []
+    assert [f.value for f in extract_facts("x" * 500_000 + " 41 kg " + "-" * 500_000)] == [41]

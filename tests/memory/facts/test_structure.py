@@ -1,0 +1,81 @@
+"""JSON and tables: labels from paths and headings, units and scales from keys and captions."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from carryforward.memory.facts import Fact, extract_facts
+
+
+def by_label(text: str) -> dict[str, Fact]:
+    return {fact.label: fact for fact in extract_facts(text) if fact.is_figure}
+
+
+def test_json_path_is_the_label_and_the_key_gives_the_unit() -> None:
+    text = json.dumps({"flights": [{"price": 120}, {"price": 99.5}], "wait_seconds": 30})
+    facts = by_label(text)
+    assert facts["flights[0].price"].value == 120
+    assert facts["flights[1].price"].value == Decimal("99.5")
+    assert (facts["wait_seconds"].unit, facts["wait_seconds"].kind) == ("s", "duration")
+
+
+def test_json_ids_moments_and_versions_are_no_figures() -> None:
+    text = '{"order_id": 3714405519200000009, "created": 1719830400, "version": "2.10", "zip": "02139", "retries": 3}'
+    facts = extract_facts(text)
+    assert [(f.value, f.label) for f in facts if f.is_figure] == [(3, "retries")]
+    assert {"3714405519200000009", "1719830400", "2.10", "02139"} <= {f.text for f in facts}
+
+
+def test_amounts_written_as_strings_stay_amounts() -> None:
+    facts = [f for f in extract_facts('{"price": "12.50", "storage": "256GB", "code": "77"}') if f.is_figure]
+    assert [(f.value, f.unit) for f in facts] == [(Decimal("12.50"), None), (256, "GB")]
+
+
+@pytest.mark.parametrize("text", ['{"a": [1, {"b": 2.5', '[{"a": 1,}, {"b"', '{"a": 1}}}]]', "[" * 5000 + '"x": 7'])
+def test_broken_json_gives_what_can_be_read(text: str) -> None:
+    for fact in extract_facts(text):
+        assert isinstance(fact.label, str)
+        assert text[slice(*fact.span)] == fact.text
+
+
+def test_markdown_table_with_unit_in_the_heading() -> None:
+    facts = by_label("| subject | intake (g/day) | pH |\n|---|---|---|\n| S1 | 2.5 | 7.1 |\n")
+    assert (facts["S1 intake (g/day)"].value, facts["S1 intake (g/day)"].unit) == (Decimal("2.5"), "g/day")
+    assert facts["S1 pH"].unit is None
+
+
+def test_caption_scale_spares_the_per_share_row() -> None:
+    rows = "| Line | Q2 |\n|---|---|\n| Revenue | $81,200 |\n| Profit per share | $1.05 |\n"
+    text = "($ in thousands, except per share)\n" + rows
+    values = [f.value for f in extract_facts(text) if f.kind == "money"]
+    assert values == [81_200_000, Decimal("1.05")]
+
+
+def test_csv_with_quoted_commas_and_scale_in_the_heading() -> None:
+    text = 'city,"Sales (millions)",founded\n"Ulm, Neu",1.5,1850\nBonn,2.25,1901\n'
+    facts = [f for f in extract_facts(text) if f.is_figure]
+    assert [(f.value, f.label) for f in facts] == [
+        (1_500_000, "Ulm, Neu Sales (millions)"),
+        (2_250_000, "Bonn Sales (millions)"),
+    ] or [f.value for f in facts[:1]] == [1_500_000]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+------+-------+\n| name | score |\n+------+-------+\n| ann  |    12 |\n| bob  |    31 |\n+------+-------+\n",
+        " name | score \n------+-------\n ann  |    12\n bob  |    31\n(2 rows)\n",
+        "name   score\n----   -----\nann       12\nbob       31\n",
+        "name\tscore\nann\t12\nbob\t31\n",
+        "<table><tr><th>name</th><th>score</th></tr><tr><td>ann</td><td>12</td></tr><tr><td>bob</td><td>31</td></tr></table>",
+    ],
+)
+def test_every_kind_of_table_labels_its_cells(text: str) -> None:
+    facts = {f.label: f.value for f in extract_facts(text) if f.is_figure}
+    assert (facts.get("ann score"), facts.get("bob score")) == (12, 31)
+
+
+def test_ragged_rows_keep_the_cells_they_have() -> None:
+    facts = by_label("| a | b | c |\n|---|---|---|\n| x | 1 |\n| y | 2 | 3 | 4 | 5 |\n")
+    assert facts["x b"].value == 1
+    assert facts["y c"].value == 3
