@@ -16,7 +16,8 @@ from .tools import TOOLS
 
 FORMATS = list(get_args(FormatName))
 TEXT_FORMATS = ["react", "bracket", "json"]
-LABELS = [
+LABELS = ["Thought:", "Action:", "Action_Input:", "Observation:", "Final_Answer:"]
+CHINESE_LABELS = ["思考：", "行动：", "行动输入：", "最终答案："]
     "Thought:",
     "Action:",
     "Action_Input:",
@@ -53,7 +54,7 @@ MARKS = [
     "1e999",
 ]
 STARTS = ["\ud800", "\\ud800", '{"action": "search"', '{"query": "x"}']
-PIECES = st.sampled_from([*LABELS, *SIGNS, *MARKS, *STARTS])
+PIECES = st.sampled_from([*LABELS, *CHINESE_LABELS, *SIGNS, *MARKS, *STARTS])
 REPLIES = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=25).map("".join))
 # What stands in a right reply: words without the signs by which the formats are read
 PLAIN = st.text(st.characters(categories=["L", "N"], include_characters=" .-"), min_size=1, max_size=30).map(str.strip)
