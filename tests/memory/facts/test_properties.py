@@ -12,7 +12,8 @@ PIECES = [
     *"年月日点时分半第一二三十百千万亿兆两零负几多余成折又之个",
     "½", "²", "×", "±", "–", "−", "～", "，", "。", "\ud800", "\udfff", "٣", "²³",
     "one", "two", "half", " a ", "hundred", " and ", "third", "million", "dozen", " over ", "point", "km", "USD",
-    " per ", "May", "Monday", " am", "http://", "a@b.co", "e+9", "x10^", "|---|", "<td>", "<tr>", "\n| a | 1 |\n", "----", "  ",
+    " per ", "May", "Monday", " am", "http://", "a@b.co", "e+9", "x10^", "|---|", "<td>", "<tr>", "\n| a | 1 |\n",
+    "----", "  ",
     "in thousands", "分之", "百分点", "phone ", "No. ", '{"k": ', "word",
 ]  # fmt: skip
 SOUP = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
