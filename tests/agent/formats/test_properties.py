@@ -18,16 +18,6 @@ FORMATS = list(get_args(FormatName))
 TEXT_FORMATS = ["react", "bracket", "json"]
 LABELS = ["Thought:", "Action:", "Action_Input:", "Observation:", "Final_Answer:"]
 CHINESE_LABELS = ["思考：", "行动：", "行动输入：", "最终答案："]
-    "Thought:",
-    "Action:",
-    "Action_Input:",
-    "Observation:",
-    "Final_Answer:",
-    "思考：",
-    "行动：",
-    "行动输入：",
-    "最终答案：",
-]
 SIGNS = [
     "search",
     "delete_all",
