@@ -51,7 +51,7 @@ def test_tools_are_listed_and_called_from_any_loop(tools: MCPToolbox):
 
 
 def test_errors_of_server_and_arguments_are_one_line(tools: MCPToolbox):
-    with pytest.raises(ToolError, match="forget: .*[Ee]rror") as failed:
+    with pytest.raises(ToolError, match="tool forget") as failed:
         tools.call("forget", {"bay": "Fundy"})
     assert "\n" not in str(failed.value)
     with pytest.raises(ToolError, match="'bay' is a required property"):
