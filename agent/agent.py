@@ -23,6 +23,7 @@ from .past import Past, read_past
 from .prices import Price
 from .prompts import language_of, prompts
 from .result import REMEMBERED_AS, RunResult
+from .spans import RunSpans
 
 DEFAULT_BUDGET = 24_000
 """Tokens of a context where no memory is given: fits the 32k windows that are common, with room for the reply."""
@@ -137,7 +138,13 @@ class Agent:
         if (task is None) == (run_id is None):
             raise ValueError("give either a task, or the run_id of a run to take up")
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        work = asyncio.create_task(self._go(task, run_id, events.put_nowait))
+        spans = RunSpans()
+
+        def emit(event: Event) -> None:
+            spans.see(event)
+            events.put_nowait(event)
+
+        work = asyncio.create_task(self._go(task, run_id, emit))
         work.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -147,6 +154,7 @@ class Agent:
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([work])
+            spans.close()
 
     async def _alone(self, events: AsyncIterator[Event]) -> RunResult:
         """A run in an event loop of its own: the model's connections end with it."""

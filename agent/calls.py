@@ -42,9 +42,6 @@ class CallRunner:
         self._cache = ReadCache()
         self._step = 0
         self._deadline: float | None = None
-        for turn in past.turns():
-            for done in turn:
-                self._remember(done.name, done.arguments, done.observation)
 
     async def run(self, turn: str, actions: Sequence[Action], *, step: int, seconds: float | None) -> list[Observation]:
         """The observations of a turn's calls, in call order; neighbouring calls that only read run at the same time.
@@ -75,7 +72,7 @@ class CallRunner:
             observation = Observation(f"Error: {error}", failed=True)
         text, failed = observation.text, observation.failed
         self._record("call_finished", call, action.name, action.arguments, result=text, failed=failed)
-        self._remember(action.name, action.arguments, observation)
+        self._remember(action, observation)
         self._emit(Observed(self._step, call, action.name, text, failed, time.monotonic() - began))
         return observation
 
@@ -84,7 +81,7 @@ class CallRunner:
         if tool.risk != "read":
             arguments, remark = await self._permitted(call, tool, fit_arguments(tool, action.arguments))
             return remark + await self._execute(call, tool, arguments)
-        kept = self._cache.get(tool.name, action.arguments)
+        kept = self._cache.get(action.name, action.arguments)
         if kept is None:
             return await self._execute(call, tool, action.arguments)
         self._emit(ToolCalled(self._step, call, tool.name, action.arguments, cached=True))
@@ -124,12 +121,12 @@ class CallRunner:
         except TimeoutError as error:
             raise ToolError(self._texts.out_of_time.format(tool.name)) from error
 
-    def _remember(self, name: str, arguments: dict[str, Any], observation: Observation) -> None:
-        if not self._only_reads(name):
+    def _remember(self, action: Action, observation: Observation) -> None:
+        if not self._only_reads(action.name):
             self._cache.forget()
         elif not observation.failed:
-            self._cache.put(name, arguments, observation.text)
-        self._cache.called(name, arguments)
+            self._cache.put(action.name, action.arguments, observation.text)
+        self._cache.called(action.name, action.arguments)
 
     def _only_reads(self, name: str) -> bool:
         return name in self._tools and self._tools.get(name).risk == "read"

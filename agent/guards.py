@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 
@@ -114,31 +115,34 @@ class Limits:
 _LIMITS: tuple[LimitKind, ...] = ("steps", "tokens", "cost", "seconds")
 
 
-@dataclass(slots=True)
 class ReadCache:
-    """The results of calls that only read, kept for one run.
+    """The results of calls that only read, kept for one run, at most `lasts` seconds.
 
-    Anything that may change the world (`forget`) empties it. A call made twice on end is run again: that is how a model
-    polls, and if its result has changed, this tool's results are not kept any more in this run.
+    A result is not used again where it may be out of date: after anything that may change the world (`forget`); for a
+    call without arguments, which asks how things stand now; for a call made twice on end, which is how a model polls;
+    and for a tool whose result for the same arguments was seen to change.
     """
 
-    _results: dict[str, str] = field(default_factory=dict[str, str])
-    _last: str = ""
-    _changing: set[str] = field(default_factory=set[str])
+    def __init__(self, *, lasts: float = 300.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lasts, self._clock = lasts, clock
+        self._results: dict[str, tuple[str, float]] = {}
+        self._last = ""
+        self._changing: set[str] = set()
 
     def get(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """The kept result of an equal call, if it may be used now."""
         key = _key(name, arguments)
-        if key == self._last or name in self._changing:
+        if not arguments or key == self._last or name in self._changing:
             return None
-        return self._results.get(key)
+        result, until = self._results.get(key, ("", 0.0))
+        return result if self._clock() < until else None
 
     def put(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
         """Keep the result of a call that was run."""
         key = _key(name, arguments)
-        if self._results.setdefault(key, result) != result:
+        if self._results.get(key, (result, 0.0))[0] != result:
             self._changing.add(name)
-        self._results[key] = result
+        self._results[key] = (result, self._clock() + self._lasts)
 
     def called(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Note the latest call of the run, whether it was run or answered from here."""
@@ -179,6 +183,8 @@ def _key(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _fingerprint(name: str, arguments: Mapping[str, Any], result: str) -> bytes:
-    """16 bytes for a call and its result. White space in arguments is no difference."""
+    """16 bytes for a call and its result. White space in arguments is no difference, nor are the digits of an error:
+    the same failure seldom takes the same milliseconds twice."""
     call = re.sub(r"(?:\\[nrt]|\s)+", " ", _key(name, arguments))
-    return hashlib.blake2b(f"{call}\0{result}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    told = re.sub(r"\d+", "0", result) if looks_like_error(result) else result
+    return hashlib.blake2b(f"{call}\0{told}".encode("utf-8", "surrogatepass"), digest_size=16).digest()

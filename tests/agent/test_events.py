@@ -28,7 +28,7 @@ from carryforward.agent import (
 from carryforward.agent.errors import AuthenticationError
 from carryforward.agent.reply import Reply, Usage
 from carryforward.memory import Journal, Memory
-from carryforward.tools import Tool
+from carryforward.tools import Tool, ToolError
 
 
 def tool(name: str, answer: Any, *parameters: str, risk: Any = "read") -> Tool:
@@ -177,3 +177,27 @@ def test_the_last_event_is_the_result(scripted: Any) -> None:
     agent = Agent(scripted(["done"]))
     events = events_of(agent)
     assert isinstance(events[-1], Finished) and events[-1].result.run_id == agent.memory.run_id
+
+
+def test_a_run_is_traced_with_the_names_of_the_genai_conventions(scripted: Any) -> None:
+    trace = pytest.importorskip("opentelemetry.sdk.trace")
+    export = pytest.importorskip("opentelemetry.sdk.trace.export")
+    memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
+    from opentelemetry import trace as api
+
+    exporter, provider = memory.InMemorySpanExporter(), trace.TracerProvider()
+    provider.add_span_processor(export.SimpleSpanProcessor(exporter))
+    api.set_tracer_provider(provider)
+
+    def search(query: str) -> str:
+        raise ToolError("no index")
+
+    model = scripted([("search", {"query": "x"}), "done"], usage=Usage(100, 10, estimated=True))
+    result = Agent(model, [tool("search", search, "query")]).run("my secret task")
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    run, chat, called = (spans[name] for name in ("invoke_agent", "chat", "execute_tool search"))
+    assert run.attributes["gen_ai.conversation.id"] == result.run_id
+    assert chat.attributes["gen_ai.usage.input_tokens"] == 100
+    assert called.attributes["gen_ai.tool.name"] == "search" and called.attributes["error.type"] == "tool_error"
+    assert chat.parent.span_id == called.parent.span_id == run.context.span_id
+    assert "secret" not in str([span.to_json() for span in spans.values()])

@@ -64,6 +64,11 @@ def test_key_order_and_white_space_make_no_other_call() -> None:
     assert turns_until((("f", arguments, "r") for arguments in itertools.cycle(spelled)), stop=True) == 5
 
 
+def test_an_error_with_other_figures_is_the_same_error() -> None:
+    calls = (("fetch", {"url": "u"}, f"Error: timed out after 1.{n} s") for n in range(20))
+    assert turns_until(calls, stop=True) == 5
+
+
 def test_a_long_result_is_told_from_one_that_differs_at_its_end() -> None:
     calls = (("read_file", {"path": "big"}, "data " * 3000 + str(n)) for n in range(10))
     assert turns_until(calls, stop=False) is None
@@ -107,17 +112,17 @@ class CachedTool:
     """Calls through a ReadCache as a run does, and counts what is really run."""
 
     def __init__(self, results: Any) -> None:
-        self.cache, self.results, self.runs = ReadCache(), iter(results), 0
+        self.now = 0.0
+        self.cache, self.results, self.runs = ReadCache(lasts=60, clock=lambda: self.now), iter(results), 0
 
     def __call__(self, name: str, **arguments: Any) -> str:
         kept = self.cache.get(name, arguments)
+        if kept is None:
+            self.runs += 1
+            kept = next(self.results)
+            self.cache.put(name, arguments, kept)
         self.cache.called(name, arguments)
-        if kept is not None:
-            return kept
-        self.runs += 1
-        result = next(self.results)
-        self.cache.put(name, arguments, result)
-        return result
+        return kept
 
 
 def test_an_equal_read_later_in_the_run_is_not_run_again() -> None:
@@ -128,12 +133,24 @@ def test_an_equal_read_later_in_the_run_is_not_run_again() -> None:
 
 def test_a_read_on_end_is_run_again_since_the_model_may_be_polling() -> None:
     call = CachedTool(["running", "running", "done"])
-    assert [call("status"), call("status"), call("status")] == ["running", "running", "done"]
+    assert [call("status", job="7") for _ in range(3)] == ["running", "running", "done"]
+
+
+def test_a_call_without_arguments_asks_how_things_stand_now() -> None:
+    call = CachedTool(["9:00", "other", "9:01"])
+    assert [call("clock"), call("read", p="a"), call("clock")] == ["9:00", "other", "9:01"]
 
 
 def test_a_tool_seen_to_change_is_not_kept_any_more() -> None:
     call = CachedTool(["1", "2", "other", "3"])
-    assert [call("clock"), call("clock"), call("read", p="a"), call("clock")] == ["1", "2", "other", "3"]
+    assert [call("clock", z="a"), call("clock", z="a"), call("read", p="a"), call("clock", z="a")][-1] == "3"
+
+
+def test_what_is_old_is_read_again() -> None:
+    call = CachedTool(["old", "other", "new"])
+    call("read", p="a"), call("read", p="b")
+    call.now = 61.0
+    assert call("read", p="a") == "new"
 
 
 def test_nothing_kept_survives_a_change() -> None:
