@@ -48,28 +48,27 @@ def print_report(console: Console, memory: Memory, result: RunResult, expected: 
     def line(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True)
 
-    line(f"\n[bold]Answer[/] ({result.status}, {result.steps} steps)\n{escape(result.answer)}\n")
-    if result.reason:
-        line(f"[yellow]{escape(result.reason)}[/]")
+    colour = "bold" if result.status == "done" else "bold red"
+    line(f"\n[{colour}]Answer[/] ({result.status}, {result.steps} steps)\n{escape(result.answer)}\n")
+    if result.status == "error":
+        return
     unsupported = ", ".join(figure.text for figure in result.unsupported)
     line(
         f"[red]figures without a source: {escape(unsupported)}[/]"
         if unsupported
         else "[green]every figure of the answer has a source in the run[/]"
     )
-    if expected:
-        count = sum(len(one.figures) for one in expected)
-        missing = missing_figures(result.answer, expected)
-        line(
-            f"[red]wrong or missing, by the documents: {escape('; '.join(missing))}[/]"
-            if missing
-            else f"[green]all {count} figures are right, by the documents themselves[/]"
-        )
+    count, missing = sum(len(one.figures) for one in expected), missing_figures(result.answer, expected)
+    line(
+        f"[red]wrong or missing, by the documents: {escape('; '.join(missing))}[/]"
+        if missing
+        else f"[green]all {count} figures are right, by the documents themselves[/]"
+    )
     history, sent = full_history(memory, result.run_id), result.usage.prompt_tokens
     cached = result.usage.cached_tokens
     line(
-        f"tokens sent: {sent:,}, of which {cached / max(sent, 1):.0%} from the cache; with the full history they "
-        f"would have been {history.total:,} ({sent / max(history.total, 1):.0%}), the last call alone {history.last:,}"
+        f"tokens sent: {sent:,}, of which {cached / max(sent, 1):.0%} from the cache; the full history would be "
+        f"{history.total:,} in all calls ({sent / max(history.total, 1):.0%} of that sent), {history.last:,} in the last"
     )
 
 

@@ -84,8 +84,8 @@ def run_demo(
     """Run the demo's two tasks, or the walk-through named by `example`, and print them as they go.
 
     Without `base_url` and `model` the stand-in model answers, over HTTP on loopback. Outcomes, journal and notes go to
-    `data_dir`, or to a temporary folder. Returns the exit code: 0 if every run ended with an answer and, with the
-    stand-in, the figures are right.
+    `data_dir`, or to a temporary folder. Returns the exit code: 0 if every run ended with an answer whose figures are
+    right by the documents.
 
     Raises:
         ValueError: there is no example of that name.
@@ -96,15 +96,19 @@ def run_demo(
     plans: list[Plan] = [FollowUp(), Comparison(), *WALKTHROUGHS]
     with _place(data_dir) as place, _chat(plans, base_url, model, api_key) as chat:
         if example_of_that_name:
-            return 0 if _run_example(chat, example_of_that_name, language, place, budget, console) else 1
+            result = _run_example(chat, example_of_that_name, language, place, budget, console)
+            return 0 if _is_right(result, example_of_that_name.expected) else 1
         memory = place.memory(budget)
-        good = [
-            _run(chat, task.text, task.expected(place.documents), memory, place.tools(memory), "tools", console)
-            for task in (comparison(language), follow_up(language))
-        ]
+        good = True
+        for task in (comparison(language), follow_up(language)):
+            expected = task.expected(place.documents)
+            result = _run(chat, task.text, expected, memory, place.tools(memory), "tools", console)
+            good = good and _is_right(result, expected)
+            if result.status == "error":
+                break
         print_remembered(console, memory)
         memory.close()
-        return 0 if all(good) else 1
+        return 0 if good else 1
 
 
 def work(
@@ -134,23 +138,29 @@ def _run(
     tools: Sequence[Tool],
     form: FormatName,
     console: Console,
-) -> bool:
-    """Run one task and print all about it. Returns whether it ended with an answer that gives the right figures."""
+) -> RunResult:
+    """Run one task and print all about it."""
     console.rule()
     console.print(task, highlight=False)
     result = work(chat, task, memory, tools, form, console)
     print_report(console, memory, result, expected)
-    return result.status == "done" and not missing_figures(result.answer, expected)
+    return result
 
 
 def _run_example(
     chat: ChatModel, example: Walkthrough, language: Language, place: Place, budget: int, console: Console
-) -> bool:
+) -> RunResult:
     memory = place.memory(budget, long_term=False)
     offered = [*place.tools(memory, PAGE_SIZE[language]), get_weather, read_manual]
     tools = [tool for tool in offered if tool.name in example.tools]
-    task = example.tasks[language]
-    return _run(chat, task, example.expected, memory, tools, example.format, console)
+    result = _run(chat, example.tasks[language], example.expected, memory, tools, example.format, console)
+    memory.close()
+    return result
+
+
+def _is_right(result: RunResult, expected: Sequence[Expected]) -> bool:
+    """Whether a run ended with an answer that gives the right figures."""
+    return result.status == "done" and not missing_figures(result.answer, expected)
 
 
 @contextmanager

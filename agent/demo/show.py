@@ -42,7 +42,8 @@ class Show:
             self._print(f"[dim]run {event.run_id}[/]")
         elif isinstance(event, Recalled):
             for recall in event.recalls:
-                self._print(f"[magenta]recalled[/] {_short(recall.outcome.goal)}\n         [dim]{recall.explain()}[/]")
+                self._print(f"[magenta]recalled[/] {escape(_short(recall.outcome.goal))}")
+                self._print(f"         [dim]{escape(_short(recall.explain()))}[/]")
         elif isinstance(event, StepStarted):
             self._compacted()
             self._print(
@@ -90,7 +91,7 @@ def _carried(compaction: Compaction) -> list[str]:
     block = next((edit.text for edit in reversed(_blocks(compaction.edits)) if edit.text), "")
     lines = (block or "").partition("Values seen:\n")[2].splitlines()[:-1]
     more = len(lines) - _FACTS_SHOWN
-    return [f"carried {line}" for line in lines[:_FACTS_SHOWN]] + ([f"… and {more} more lines"] if more > 0 else [])
+    return [f"carried {line}" for line in lines[:_FACTS_SHOWN]] + ([f"… and {more} more"] if more > 0 else [])
 
 
 def _blocks(edits: Iterable[Edit]) -> Sequence[Edit]:
