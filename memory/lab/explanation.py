@@ -52,7 +52,9 @@ def parts(reading: Reading, record: StepRecord) -> Parts:
         else:
             free.discard(index)
             shortened.append(index)
-            tokens[_kind(reading, index, "shortened")] += seen.tokens
+            grown = max(0, seen.tokens - reading.originals[index].tokens) if index in reading.head else 0
+            tokens[_kind(reading, index, "shortened")] += seen.tokens - grown
+            tokens["added"] += grown  # what a policy carries forward may stand at the end of the task
     return Parts(tuple(whole), tuple(shortened), tuple(added), tokens)
 
 
@@ -91,14 +93,15 @@ def explain(replay: Replay, step: int) -> str:
         f"{replay.transcript}, policy {replay.policy}, budget {replay.budget}: call {at + 1}, message {step}.",
         f"The context has {record.prompt_tokens} tokens ({reading.full_tokens(step)} in full), "
         f"{record.cached_tokens} of them from the cache.",
-        f"Shown whole: {spans(found.whole)}. Shortened: {spans(found.shortened)}. Left out: {spans(gone)}."
+        f"Shown whole: {spans(found.whole)}. Changed: {spans(found.shortened)}. Left out: {spans(gone)}."
         + (f" Added by the policy: {len(found.added)} messages." if found.added else ""),
         *(f"Not valid: {fault}." for fault in record.faults),
         *([] if record.within_budget else [f"Over the budget by {record.prompt_tokens - replay.budget} tokens."]),
         *_last_change(replay, at),
     ]
     demands = reading.demands.get(step, ())
-    out.append(f"The agent used {len(demands)} values that only earlier messages could tell it.")
+    noun = "value" if len(demands) == 1 else "values"
+    out.append(f"The agent used {len(demands)} {noun} that only earlier messages could tell it.")
     out += [_told(replay, at, demand, found) for demand in demands]
     return "\n".join(out)
 

@@ -139,7 +139,8 @@ def plot_timeline(replay: Replay, axes: Axes | None = None) -> Axes:
             label="missed values",
         )
     axes.set(xlabel="model call", ylabel="context (tokens)", title=f"{replay.policy} on {replay.transcript}")
-    return _finish(axes)
+    _finish(axes).legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    return axes
 
 
 def _axes(axes: Axes | None) -> Axes:

@@ -31,7 +31,7 @@ def real(sample):
 
 def test_a_step_in_words(run):
     text = replay(run, HeadAndLastTwo, 9000).explain(6)
-    assert "Shown whole: 0-1, 4-5. Shortened: none. Left out: 2-3." in text
+    assert "Shown whole: 0-1, 4-5. Changed: none. Left out: 2-3." in text
     assert "It was last rewritten for call 3, message 6." in text
     assert "S_88232: last seen in message 3" in text
     assert "MISSED: no longer shown since call 3, message 6; no look-up brings it back." in text
