@@ -14,9 +14,8 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-
 from carryforward.memory.long_term import LongTermMemory
+from numpy.typing import NDArray
 
 OpenMemory = Callable[..., LongTermMemory]
 

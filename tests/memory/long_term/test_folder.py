@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from carryforward.memory.long_term import LongTermMemory, Outcome, StoreError
 
 from .conftest import HashedWords

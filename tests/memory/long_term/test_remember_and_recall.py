@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-
 from carryforward.memory.facts.fact import Fact
 from carryforward.memory.long_term import (
     LongTermMemory,
