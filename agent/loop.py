@@ -189,23 +189,25 @@ class Run:
 
     # The end --------------------------------------------------------------------------------------
 
-    async def _last_answer(self, stop: Stop) -> str:
-        """One more call, without tools; if that gives no answer, what is known is the answer."""
-        if stop.ask:
-            self._memory.add({"role": "user", "content": self._texts.answer_now})
-            try:
-                reply = await self._ask(with_tools=False)
-            except (ModelError, Stop) as error:
-                self._warn(f"no last answer: {error}")
-                return self._what_is_known(stop.reason)
-            said = self._form.parse(reply.message, self._setup.tools, finish_reason=reply.finish_reason)
-            self._record(reply, said)
-            if isinstance(said, FinalAnswer) and said.text.strip():
-                self._memory.add(self._form.history_message(reply.message, said))
-                return said.text
-        return self._what_is_known(stop.reason)
+    async def _last_answer(self, stop: Stop) -> str | None:
+        """The answer to one more call, without tools; None where the model may not be asked or gives none."""
+        if not stop.ask:
+            return None
+        self._memory.add({"role": "user", "content": self._texts.answer_now})
+        try:
+            reply = await self._ask(with_tools=False)
+        except (ModelError, Stop) as error:
+            self._warn(f"no last answer: {error}")
+            return None
+        said = self._form.parse(reply.message, self._setup.tools, finish_reason=reply.finish_reason)
+        self._record(reply, said)
+        if not isinstance(said, FinalAnswer):
+            return None
+        self._memory.add(self._form.history_message(reply.message, said))
+        return said.text
 
     def _what_is_known(self, reason: str) -> str:
+        """An answer that is put together without the model, from the facts and the last observations."""
         facts = self._memory.facts.render(_FACT_TOKENS, self._memory.task)
         seen = [f"- {' '.join(text.split())[:_LAST_SEEN_LENGTH]}" for text in self._last_seen if text.strip()]
         parts = [self._texts.no_answer.format(reason)]
@@ -213,28 +215,30 @@ class Run:
         parts += ["\n".join([self._texts.last_seen, *dict.fromkeys(seen)])] if seen else []
         return "\n\n".join(parts if facts or seen else [*parts, self._texts.nothing_known])
 
-    def _ended(self, status: Status, answer: str, reason: str = "") -> RunResult:
+    def _ended(self, status: Status, answer: str | None, reason: str = "") -> RunResult:
         result = self._result(status, answer, reason)
         self._journal.append(self._run_id, "result", result.to_entry())
-        self._memory.finish(answer, REMEMBERED_AS[status])
+        self._memory.finish(result.answer, REMEMBERED_AS[status])
         self._emit(Finished(result))
         return result
 
     def _left_open(self, status: Status, reason: str, *pending: PendingAction) -> RunResult:
         """The result of a run that `resume` can take up again: nothing is remembered of it yet."""
-        result = self._result(status, self._what_is_known(reason), reason, pending)
+        result = self._result(status, None, reason, pending)
         self._emit(Finished(result))
         return result
 
-    def _result(self, status: Status, answer: str, reason: str, pending: tuple[PendingAction, ...] = ()) -> RunResult:
+    def _result(
+        self, status: Status, answer: str | None, reason: str, pending: tuple[PendingAction, ...] = ()
+    ) -> RunResult:
         return RunResult(
-            answer=answer,
+            answer=self._what_is_known(reason) if answer is None else answer,
             status=status,
             steps=self._asker.spent.steps,
             usage=replace(self._asker.spent),
             run_id=self._run_id,
             recalled=self._setup.recalled,
-            unsupported=tuple(self._memory.unsupported(answer)),
+            unsupported=() if answer is None else tuple(self._memory.unsupported(answer)),
             reason=reason,
             pending=pending,
         )

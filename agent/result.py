@@ -40,7 +40,7 @@ class RunResult:
 
     `answer` is never empty: where the model gave none, it is put together from the facts and the last observations.
     `reason` says in one line why a run ended without an answer of its own (empty when `done`). `recalled` are the
-    outcomes of earlier tasks that were shown (`Recall`), `unsupported` the figures of the answer that no source
+    outcomes of earlier tasks that were shown (`Recall`), `unsupported` the figures of the model's answer that no source
     accounts for (`Figure`), `pending` the actions that wait for an answer. `usage` counts over all model calls, those
     before a resume included.
     """

@@ -280,6 +280,7 @@ def test_without_a_last_answer_what_is_known_is_the_answer(scripted: Any, last: 
     model = scripted([*itertools.islice(search_for_ever(), 3), last])
     result = Agent(model, [make_tool("search", search, "query")], max_steps=3).run("go")
     assert result.status == "out_of_steps" and "12 m" in result.answer and len(search.calls) == 3
+    assert result.unsupported == ()
 
 
 def test_the_token_limit_ends_the_run(scripted: Any) -> None:
