@@ -68,7 +68,7 @@ def print_report(console: Console, memory: Memory, result: RunResult, expected: 
     cached = result.usage.cached_tokens
     line(
         f"tokens sent: {sent:,}, of which {cached / max(sent, 1):.0%} from the cache; the full history would be "
-        f"{history.total:,} in all calls ({sent / max(history.total, 1):.0%} of that sent), {history.last:,} in the last"
+        f"{history.total:,} in all ({sent / max(history.total, 1):.0%} of it sent), {history.last:,} in the last"
     )
 
 
