@@ -10,7 +10,7 @@ from .context import Left
 from .fact import Kind
 from .notation import VULGAR, Number, read_number
 from .numerals_en import DOZENS, SCALES, read_words
-from .numerals_zh import NUMERALS, read_numeral
+from .numerals_zh import DIGITS, NUMERALS, read_numeral
 from .unit_reader import read_unit
 from .units import Unit, tables
 from .word_lists import words
@@ -40,6 +40,9 @@ _DOT_CURRENCIES = words("dot_currencies")
 _NOTHING_MORE = frozenset("\n\r\t);:}]>|!?")
 _NOTHING_AFTER = frozenset({". ", ".\n", ", ", ",\n", ".", ",", ""})
 _PER_WORD = re.compile(r" (?:per|an?|each) (?=[A-Za-z])")
+_LAST_DIGITS = re.compile(r"\((\d{1,2})\)(?=\s|$|[.,;)])")  # 4.1816(4): the uncertainty of the last digits
+_CHINESE_METRES = re.compile(r"(?<=米)[一二三四五六七八九]{1,2}(?![一-鿿]*[米个万千百十])")
+_CLOCK_SECONDS = re.compile(r" ?\d{1,2}s\b")
 _OVER_WORDS = re.compile(r" over (?=[a-z])")
 _THREE_DECIMALS = re.compile(r"\.\d{3}")
 _CENTS = re.compile(r"(?: and)? (\d\d)(?=\.?\s*$|[.;,] (?!\d)| more\b)")
@@ -124,6 +127,8 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
         return None
     if unit.symbol == "week" and text[unit.end : unit.end + 1] in tuple("一二三四五六日天"):
         return None  # 一个星期一: "one Monday"
+    if unit.symbol == "m" and glued and _CLOCK_SECONDS.match(text, unit.end):
+        return Unit("min", "duration", unit.end)  # 12m 34s
     word = text[pos : unit.end]
     after = text[unit.end : unit.end + 1]
     if word[-1].isascii() and word[-1].isalnum():
@@ -131,7 +136,7 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
             return None
         if after == "-" and text[unit.end + 1 : unit.end + 2].isdigit() and len(word) == 1 and not glued:
             return None
-    if not glued and after.isdigit() and word[-1] in "$€£¥":
+    if not glued and word[-1] in "$€£¥×" and (after.isdigit() or word == "×"):
         return None
     if not glued and word.lower() in _ENGLISH_UNITS and not _unit_not_word(text, word, unit.end, decimal):
         return None
@@ -203,8 +208,12 @@ def finish_amount(
         value, end, more = _scale(text, value, end, currency is not None)
         scaled = scaled or more
     uncertainty: Decimal | None = None
+    last_digits = _LAST_DIGITS.match(text, end) if form == "decimal" and not scaled else None
     plus_minus = _PLUS_MINUS.match(text, end)
-    if plus_minus:
+    if last_digits:
+        exponent = value.as_tuple().exponent
+        uncertainty, end = Decimal(last_digits[1]).scaleb(int(exponent)), last_digits.end()
+    elif plus_minus:
         second = read_number(text, plus_minus.end())
         if second:
             uncertainty, end = second.value, second.end
@@ -275,6 +284,10 @@ def _after_unit(text: str, value: Decimal, end: int, symbol: str) -> tuple[Decim
     """75 USD million, 30 MUSD, 三斤半, 8亿元人民币."""
     if len(symbol) == 4 and symbol[0] in "Mk" and symbol[1:] in tables().codes:
         value, symbol = value * (10**6 if symbol[0] == "M" else 1000), symbol[1:]
+    metres = _CHINESE_METRES.match(text, end) if symbol == "m" else None
+    if metres:
+        digits = "".join(str(DIGITS[c]) for c in metres[0])
+        return value + Decimal("0." + digits), metres.end(), symbol
     match = _SCALE_WORD.match(text, end)
     if match and SCALES.get(match[1].lower(), 0) >= 3 and symbol in tables().codes:
         value, end = value * 10 ** SCALES[match[1].lower()], match.end()

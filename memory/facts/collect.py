@@ -84,7 +84,7 @@ class Collector:
         same = first.unit == other.unit
         shared = first.unit is None and other.unit is not None
         leading = other.unit is None and first.unit is not None
-        if not (same or shared or leading):
+        if not (same or shared or leading) or (first.form == "fraction" and other.form != "fraction"):
             return 0
         gap = self.plain[first.end : other.end]
         if leading and not ranged:

@@ -20,7 +20,7 @@ _FROM = r"\s?(?:-|–|~|to|through|and)\s?"
 
 MONTH_FIRST = re.compile(
     rf"{_MONTH}(?:"
-    rf"[\s/-]{{1,2}}(?:the\s)?{_DAY}(?:{_FROM}(?:{_MONTH}\s)?{_DAY})?(?:,?\s?(?:in\s)?{_YEAR})?(?:\s?,\s?{_YEAR})?"
+    rf"[\s/-]{{1,2}}(?:the\s)?{_DAY}(?:{_FROM}(?:{_MONTH}\s)?{_DAY})?(?:,?\s{{0,2}}(?:in\s)?{_YEAR})?(?:\s?,\s?{_YEAR})?"
     rf"|,?[\s/-]{{0,2}}{_YEAR}|,\s{_DAY})",
     re.IGNORECASE,
 )

@@ -48,7 +48,9 @@ def peer(name: str) -> Extract | None:
     """The peer as its documentation shows it, or None where the package is missing."""
     try:
         if name == "quantulum3":
-            from quantulum3 import parser  # pyright: ignore
+            from quantulum3 import classifier, parser  # pyright: ignore
+
+            classifier.USE_CLF = False  # its stored classifier does not load with current scikit-learn releases
 
             return lambda text: [Number(Decimal(repr(q.value)), q.span) for q in parser.parse(text)]
         import emoji  # pyright: ignore
