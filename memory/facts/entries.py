@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from .fact import Fact
+from .ranking import words_of
 from .tables import Table
 
 CROWD = 200
@@ -29,9 +30,14 @@ class Entry:
     older: list[Fact] = field(default_factory=list[Fact])
     disagrees: list[Fact] = field(default_factory=list[Fact])
 
-    def words(self) -> tuple[str, ...]:
-        """The texts that a word of the task may match; labels only where the crowd is small."""
-        return (self.fact.text, self.fact.label) if self.crowd <= CROWD else (self.fact.text,)
+    _words: tuple[Fact, frozenset[str]] | None = None
+
+    def words(self) -> frozenset[str]:
+        """What a word of the task may match: text and, where the crowd is small, label. Read once a fact."""
+        if self._words is None or self._words[0] is not self.fact:
+            text = f"{self.fact.text} {self.fact.label}" if self.crowd <= CROWD else self.fact.text
+            self._words = (self.fact, words_of(text))
+        return self._words[1]
 
 
 _Series = tuple[str, str, str, str]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .fact import Kind
@@ -72,11 +71,3 @@ def score(standing: Standing) -> float:
         + 0.4 * math.log1p(standing.seen - 1 if standing.seen > 1 else 0)
         + weight * rarity
     )
-
-
-def overlap(words: frozenset[str], texts: Iterable[str]) -> int:
-    """How many of `words` stand in the texts."""
-    found: set[str] = set()
-    for text in texts:
-        found |= words & words_of(text)
-    return len(found)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from .entries import Entry, Index
 from .extract import extract_facts
 from .fact import Fact
-from .ranking import Standing, overlap, score, words_of
+from .ranking import Standing, score, words_of
 from .rendering import Item, fit, table_items
 
 PINNED = 1000.0
@@ -102,7 +102,7 @@ class WorkingFacts:
         for place, entry in enumerate(self._entries()):
             if entry.deleted:
                 continue
-            hits = overlap(wanted, (entry.fact.text, entry.fact.label)) + 2 * (entry.fact.text in words)
+            hits = len(wanted & words_of(f"{entry.fact.text} {entry.fact.label}")) + 2 * (entry.fact.text in words)
             if hits:
                 ranked.append((-hits, -entry.last, place, entry.fact))
         return [fact for *_, fact in sorted(ranked, key=lambda r: r[:3])]
@@ -168,7 +168,7 @@ class WorkingFacts:
             age=self._clock - max(entry.last, used_at),
             seen=entry.seen,
             used=self._used.get(fact.text, 0),
-            about=overlap(wanted, entry.words()) if wanted else 0,
+            about=len(wanted & entry.words()) if wanted else 0,
             crowd=entry.crowd,
         )
         return score(standing) + (PINNED if entry.pinned else 0.0)
