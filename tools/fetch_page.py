@@ -13,6 +13,7 @@ from .web_client import Page, WebClient
 _PAGE = 6_000
 _KEPT_TEXTS = 16
 _MAX_HTML = 2_000_000
+_MAX_TAGS = 60_000  # finding the main text takes about 0.2 ms an element; beyond this the whole text is taken
 _MAX_PDF_PAGES = 200
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/ld+json")
 
@@ -79,6 +80,10 @@ def _decode(page: Page) -> str:
 def _html_text(page: Page) -> str:
     trafilatura = need("trafilatura", "web")
     html: Any = page.body[:_MAX_HTML] if page.charset is None else _decode(page)[:_MAX_HTML]
+    if b"<html" not in page.body[:5_000].lower():  # a fragment, which the library would not take for a page
+        html = f"<html><body>{_decode(page)[:_MAX_HTML]}</body></html>"
+    if page.body.count(b"<") > _MAX_TAGS:
+        return trafilatura.html2txt(html)
     settings: dict[str, Any] = {"output_format": "markdown", "include_tables": True, "favor_recall": True}
     return trafilatura.extract(html, url=page.url, **settings) or trafilatura.html2txt(html)
 

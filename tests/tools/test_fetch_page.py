@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from carryforward.tools import Toolbox, ToolError
 from carryforward.tools.addresses import checked_host, is_public
-from carryforward.tools.fetch_page import fetch_page_tool
-from carryforward.tools.web_client import WebClient
+from carryforward.tools.fetch_page import fetch_page_tool, page_text
+from carryforward.tools.web_client import Page, WebClient
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,8 +124,12 @@ class Web:
     def __init__(self, server: ThreadingHTTPServer) -> None:
         self.port = server.server_address[1]
         self.asked: list[str] = server.asked  # type: ignore[attr-defined]
-        client = WebClient(allow=["site.test"], seconds=2, max_bytes=300_000, resolver=self._resolve)
-        self.box = Toolbox([fetch_page_tool(client)])
+        self.box = self._box(seconds=30)
+        self.hasty = self._box(seconds=1)
+
+    def _box(self, seconds: float) -> Toolbox:
+        client = WebClient(allow=["site.test"], seconds=seconds, max_bytes=300_000, resolver=self._resolve)
+        return Toolbox([fetch_page_tool(client)])
 
     async def _resolve(self, host: str, port: int) -> list[str]:
         names = {"site.test": "127.0.0.1", "evil.test": "127.0.0.1", "mixed.test": "1.1.1.1,127.0.0.1"}
@@ -156,6 +160,34 @@ def test_brings_the_main_text(web: Web, path: str):
     assert text.startswith("http://site.test")
 
 
+@pytest.mark.parametrize(
+    ("body", "charset"),
+    [
+        (b"<p>a fragment of 16.3 m</p>", None),
+        (
+            '<?xml version="1.0" encoding="gb2312"?><html><body><p>潮差 16.3 m</p></body></html>'.encode("gb2312"),
+            "gb2312",
+        ),
+        (b"<html><body>" + b"<p>16.3 m</p>" * 40_000, "no-such-charset"),
+        ("<html><head><meta charset=gbk></head><body><p>潮差 16.3 m</p></body></html>".encode("gbk"), None),
+    ],
+)
+def test_reads_odd_html(body: bytes, charset: str | None):
+    assert "16.3 m" in page_text(Page("http://x.test/", "text/html", charset, body, cut=False))
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<p>", "</p>", "<table>", "<tr><td>", "<b", "<!--", "&#0;", "</", "潮", "text ", "<html>"])
+    )
+)
+def test_any_html_gives_text_or_one_line(pieces: list[str]):
+    try:
+        page_text(Page("http://x.test/", "text/html", None, "".join(pieces).encode(), cut=False))
+    except ToolError as error:
+        assert "\n" not in str(error)
+
+
 def test_brings_pdf_and_plain_text(web: Web):
     assert "Measured in 2020: 8848.86 m" in web.get("pdf")
     assert '{"高": 1}' in web.get("json")
@@ -179,13 +211,17 @@ def test_long_text_comes_in_pages_and_is_fetched_once(web: Web):
         ("loop", "redirects more than 5"),
         ("to-private", r"10\.0\.0\.1 is not a public address"),
         ("to-file", "only addresses that begin with http"),
-        ("slow", "did not arrive within 2 s"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(web: Web, path: str, said: str):
     with pytest.raises(ToolError, match=said) as refused:
         web.get(path)
     assert "\n" not in str(refused.value)
+
+
+def test_a_page_that_drips_is_given_up(web: Web):
+    with pytest.raises(ToolError, match="did not arrive within 1 s"):
+        web.hasty.call("fetch_page", {"url": f"http://site.test:{web.port}/slow"})
 
 
 def test_endless_and_compressed_bodies_are_cut(web: Web):
