@@ -250,6 +250,7 @@ def _is_ratio_like(body: str) -> bool:
 
 
 def _shift(pieces: Pieces, by: int) -> Pieces:
+    """The pieces of a part of a chunk as pieces of the whole."""
     return tuple(Piece(p.role, p.start + by, p.end + by) for p in pieces)
 
 

@@ -11,7 +11,7 @@ from .amounts import Amount, finish_amount, read_amount
 from .collect import Collector
 from .context import Left, look_left
 from .fact import Fact, Kind
-from .identifiers import Pieces, classify
+from .identifiers import Piece, Pieces, classify
 from .json_source import key_before
 from .keys import Column, column
 from .moments import Moment, chinese_moment, clock_in_words, moment_at, year_in_words
@@ -28,6 +28,7 @@ _CHUNK_ZH = re.compile(
 )
 _MAX_KNOWN = 65536
 _KNOWN: dict[str, Pieces] = {}
+_PLAIN_NUMBER: Pieces = (Piece("plain number", 0, 0),)  # one object for all such chunks, told apart by identity
 _FACT_ROLES = frozenset({"identifier", "path", "url", "email", "name", "date", "time"})
 _URL_TAIL = re.compile(r"[^\s\"'<>`|，。；、）】》\u3400-\u9fff]*")
 
@@ -43,7 +44,7 @@ _ADDRESS = re.compile(
     r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}"
     r"(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
 )
-_CLOSING = (")", "}", "]", "),", ")]")
+_CLOSING = frozenset(")}]")
 _ENDS = frozenset("#")  # "No.:", "#:"
 
 
@@ -52,36 +53,38 @@ class Scanner(Collector):
 
     def run(self, start: int, end: int) -> None:
         """Reads the facts of `text[start:end]`."""
-        plain, known, seen, facts = self.plain, _KNOWN, self.seen, self.facts
+        plain, text, seen, facts = self.plain, self.text, self.seen, self.facts
         source, origin = self.source, self.origin
+        known = _KNOWN.get
         first = len(facts)
         consumed = start
         for match in (_CHUNK_ZH if self.chinese else _CHUNK).finditer(plain, start, end):
             chunk = match[0]
-            pieces = known.get(chunk)
+            pieces = known(chunk)
             if pieces is None:
                 pieces = _judge(chunk)
             if not pieces:
                 continue
             offset = match.start()
+            if pieces is _PLAIN_NUMBER:  # most of what stands in literals and tables
+                if offset < consumed:
+                    continue
+                consumed = stop = offset + len(chunk)
+                if plain[offset - 2 : offset] == ", " and plain[stop : stop + 1] in _CLOSING:
+                    facts.append(
+                        Fact("quantity", text[offset:stop], (offset, stop), Decimal(chunk), None, None, None,
+                             source, None, None, False, None, None, origin)
+                    )  # fmt: skip
+                elif not self._bare(chunk, offset, stop, end):
+                    consumed = self._number(offset, stop, start, end)
+                continue
             for role, piece_start, piece_end in pieces:
                 at = offset + piece_start
                 if at < consumed:
                     continue
                 stop = offset + piece_end
-                if role == "plain number":
-                    if plain[at - 2 : at] == ", " and plain[stop : stop + 1] in _CLOSING:
-                        facts.append(
-                            Fact("quantity", self.text[at:stop], (at, stop), Decimal(plain[at:stop]), None, None, None,
-                                 source, None, None, False, None, None, origin)
-                        )  # fmt: skip
-                        consumed = stop
-                    elif self._bare(chunk, at, stop, end):
-                        consumed = stop
-                    else:
-                        consumed = self._number(at, stop, start, end)
-                elif role == "identifier" or role == "path" or role == "name":
-                    word = self.text[at:stop]
+                if role == "identifier" or role == "path" or role == "name":
+                    word = text[at:stop]
                     if word not in seen:
                         seen.add(word)
                         facts.append(Fact(cast("Kind", role), word, (at, stop), source=source, origin=origin))
@@ -89,7 +92,7 @@ class Scanner(Collector):
                 elif role == "line number":
                     if at and plain[at - 1] != "\n":
                         consumed = self._number(at, stop, start, end)
-                elif role == "number":
+                elif role == "number" or role == "plain number":
                     consumed = self._number(at, stop, start, end)
                 else:
                     consumed = self._other(role, at, stop, start, end)
@@ -321,11 +324,14 @@ class Scanner(Collector):
 
 
 def _judge(chunk: str) -> Pieces:
-    pieces = classify(chunk) if not (len(chunk) == 1 and chunk > "⺀") else (("zh", 0, 1),)
+    """The pieces of a chunk, remembered for as long as there is room."""
+    pieces = (Piece("zh", 0, 1),) if len(chunk) == 1 and chunk > "⺀" else classify(chunk)
+    if pieces and pieces[0].role == "plain number" and len(pieces) == 1:
+        pieces = _PLAIN_NUMBER
     if len(_KNOWN) >= _MAX_KNOWN:
         _KNOWN.clear()
-    _KNOWN[chunk] = cast("Pieces", pieces)
-    return cast("Pieces", pieces)
+    _KNOWN[chunk] = pieces
+    return pieces
 
 
 def _word_end(text: str, at: int) -> int:
