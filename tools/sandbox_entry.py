@@ -266,7 +266,9 @@ def _set_limits(request: dict[str, Any], others: int) -> None:
         resource.RLIMIT_NPROC: request["processes"] + others,
     }
     for which, limit in limits.items():
-        with contextlib.suppress(ValueError):  # the system has a lower limit already, or macOS does not know this one
+        with contextlib.suppress(
+            ValueError, OSError
+        ):  # the system has a lower limit already, or macOS does not know this one
             resource.setrlimit(which, (limit, limit))
 
 
