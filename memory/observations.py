@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from .tokens import TokenCounter
 
-HEAD_SHARE, ABOUT_SHARE = 0.5, 0.2  # of the room: the beginning, and lines about the task; the end has the rest
+Values = Callable[[int, str], str]
+
+VALUES_SHARE = 0.4  # of the room: values of what is cut
+HEAD_SHARE, ABOUT_SHARE = 0.5, 0.2  # of the text's room: its beginning, and lines about the task; the end has the rest
 _LONGEST_JSON = 2_000_000  # characters; parsing more to show a few hundred tokens is not worth the time
-_WORD = re.compile(r"[A-Za-z]{4,}|[\u4e00-\u9fff]{2}")
+_WORD = re.compile(r"[A-Za-z]{4,}|[\u4e00-\u9fff](?=([\u4e00-\u9fff]))")
 GAP = "[…]"
 # Ever shorter: elements of a list, characters of a string, levels.
 _JSON_SIZES = ((50, 2000, 6), (20, 500, 6), (10, 300, 6), (5, 200, 6), (3, 120, 5), (2, 80, 4), (1, 40, 3), (0, 20, 1))
 
 
-def clamp(text: str, room: int, counter: TokenCounter, ref: str, *, about: str = "", values: str = "") -> str:
+def clamp(
+    text: str, room: int, counter: TokenCounter, ref: str, *, about: str = "", values: Values | None = None
+) -> str:
     """The text in at most `room` tokens, with a last line that says what was cut and how to read it.
 
     Args:
@@ -29,7 +34,8 @@ def clamp(text: str, room: int, counter: TokenCounter, ref: str, *, about: str =
         room: tokens it may take, the last line counted.
         ref: where the whole text can be read again.
         about: words of the task; lines that share them are preferred.
-        values: figures and identifiers of the part that is cut, in one line; shown first where there is room.
+        values: writes figures and identifiers in so many tokens, without those in a text that is shown already;
+            they stand first, in the place that the text leaves, at least `VALUES_SHARE` of it.
     """
     whole = counter.count(text)
     if whole <= room:
@@ -38,12 +44,11 @@ def clamp(text: str, room: int, counter: TokenCounter, ref: str, *, about: str =
     left = room - counter.count(last) - 8  # 8: the number in the last line, and line ends
     if left <= 0:
         return counter.truncate(f"[shortened, see {ref}]", room)
-    if values and counter.count(values) > left // 2:
-        values = counter.truncate(values, left // 2)
-    left -= counter.count(values) if values else 0
-    body = _clamp_json(text, left, counter) or _clamp_lines(text, left, counter, _words(about))
+    text_room = left - int(left * VALUES_SHARE) if values is not None else left
+    body = _clamp_json(text, text_room, counter) or _clamp_lines(text, text_room, counter, _words(about))
+    first = values(left - counter.count(body), body) if values is not None else ""
     cut = max(0, whole - counter.count(body))
-    shown = "\n".join(part for part in (values, body, last.format(cut)) if part)
+    shown = "\n".join(part for part in (first, body, last.format(cut)) if part)
     return shown if counter.count(shown) <= room else counter.truncate(f"[shortened, see {ref}] {body}", room)
 
 
@@ -54,7 +59,8 @@ def digest(text: str, tokens: int, counter: TokenCounter, ref: str, room: int = 
 
 
 def _words(about: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(about))
+    """Words of four letters and more, and every pair of neighbouring Chinese characters."""
+    return frozenset((m.group() + (m.group(1) or "")).lower() for m in _WORD.finditer(about))
 
 
 def _clamp_lines(text: str, room: int, counter: TokenCounter, about: frozenset[str]) -> str:

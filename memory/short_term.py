@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+from . import lookup
 from .calibration import Calibration
 from .carry import block
 from .facts import WorkingFacts
 from .journal import Entry, Journal
-from .lookup import read_again
 from .messages import Message
 from .policies import Desk, Policy, Tiered
 from .policies.guarantee import fit
@@ -25,6 +25,7 @@ log = logging.getLogger("carryforward.short_term")
 
 CARRY_SHARE = 0.5  # of the room: the block of summary and facts
 SUMMARY_SHARE = 0.06  # of the room: the summary inside the block, less what makes none worth while in a small room
+PAGE_SHARE = 0.2  # of the room: a page of `lookup`
 MIN_FREED = 0.1  # of the room: a compaction that would free less is not made
 LEAST_ROOM = 0.25  # of the budget: what policies reckon with when system prompt and task take nearly all of it
 CONTINUE = {"role": "user", "content": "Continue."}
@@ -76,6 +77,7 @@ class ShortTermMemory:
         self._intake = Intake()
         self._messages: dict[str, Message] = {}  # every message as it came, by its ref
         self._call_names: dict[str, str] = {}  # call id -> tool name
+        self._reread: set[str] = set()  # refs of what `lookup` brought back
         self._futile = 0  # tokens under which a compaction would free too little, as the last attempt showed
         self._task_tokens = self._system_tokens = 0
         overhead = REPLY_PRIMING + self.counter.tools(tools)
@@ -126,7 +128,10 @@ class ShortTermMemory:
             self.facts.use("\n".join([message.text, *(call.arguments for call in message.tool_calls)]), ref)
         else:
             name = self._call_names.get(message.tool_call_id or "")
-            self.facts.defer(message.text, ref, call=name)
+            if name == lookup.TOOL:
+                self._reread.add(ref)
+            else:
+                self.facts.defer(message.text, ref, call=name)
             if shorten:
                 before = self._view.tokens
                 self.policy.arrive(self._view, line, self._desk())
@@ -167,7 +172,8 @@ class ShortTermMemory:
 
     def lookup(self, ref_or_words: str, *, page: int = 1) -> str:
         """Read again what has left the context: a message by its ref (`m21`), or the messages that hold some words."""
-        return read_again(self._messages, self.facts, ref_or_words, page)
+        size = int(self._desk().room * PAGE_SHARE)
+        return lookup.read_again(self._messages, self._reread, self.facts, ref_or_words, page, size)
 
     def learn_usage(self, prompt_tokens: int) -> None:
         """Tell what the server counted for the last context, so that the budget holds by its tokenizer too."""

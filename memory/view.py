@@ -111,6 +111,15 @@ class View:
             self._wires = [line.wire for line in self.lines.values()]
         return list(self._wires)
 
+    def text(self) -> str:
+        """All text that is in sight: contents, names and arguments of calls."""
+        parts: list[str] = []
+        for wire in self.messages():
+            content = wire["content"]
+            parts.append(content if isinstance(content, str) else str(content or ""))
+            parts += [call["function"]["arguments"] for call in wire.get("tool_calls", ())]
+        return "\n".join(parts)
+
     def pinned(self, line: Line) -> bool:
         """Whether a line must stay: the opening system prompts, the task and the last user message."""
         return line.ref in (self.task, self.last_user) or line.ref in self.opening

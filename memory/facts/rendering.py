@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from dataclasses import dataclass
 
 from .entries import Entry
@@ -11,8 +11,10 @@ from .origin import CellOrigin
 from .tables import Table
 
 MAX_LABEL = 26
-MAX_TEXT = 160
 MAX_COLUMNS = 6
+NEAR = 50
+"""Characters within which two facts of one line stand together."""
+WORD = re.compile(r"[A-Za-z]{3,}|[\u4e00-\u9fff]+")
 
 
 @dataclass(slots=True)
@@ -112,7 +114,13 @@ def _parts(group: list[Item]) -> list[str]:
     """What the items say; a label that the item before already gave is not repeated."""
     parts: dict[str, None] = {}
     label = ""
-    for item in group:
+    for at, item in enumerate(group):
+        if not item.line and not item.fact.is_figure:
+            alone = not any(
+                _together(item.fact, other.fact) for other in group[max(0, at - 1) : at + 2] if other is not item
+            )
+            parts[f"{_nearest_word(item.fact)} {item.fact.text}".strip() if alone else item.fact.text] = None
+            continue
         words = say(item)
         own = "" if item.line else short_label(item.fact.label)
         parts[words.removeprefix(own + " ") if own and own == label else words] = None
@@ -120,23 +128,21 @@ def _parts(group: list[Item]) -> list[str]:
     return list(parts)
 
 
-def fit(items: list[Item], budget_tokens: int, count: Callable[[str], int] | None) -> str:
-    """The best items whose lines take at most `budget_tokens`."""
-    measure = count or estimate
-    items = [i for i in items if len(i.fact.text) <= MAX_TEXT]
-    items.sort(key=lambda i: (-i.points, -i.entry.last, i.fact.span))
-    chosen: list[Item] = []
-    spent = 0
-    for item in items:
-        spent += len(item.fact.text) // 5 + 1
-        if spent > budget_tokens:
-            break
-        chosen.append(item)
-    while chosen:
-        text = lines(chosen)
-        tokens = measure(text)
-        if tokens <= budget_tokens:
-            return text
-        keep = min(len(chosen) - 1, int(len(chosen) * budget_tokens / tokens))
-        chosen = chosen[:keep]
-    return ""
+def _together(one: Fact, other: Fact) -> bool:
+    """Whether two facts stand close together in one line of their text: then each tells what the other is."""
+    if one.origin is None or other.origin is None or one.origin.text is not other.origin.text:
+        return False
+    first, second = sorted((one.span, other.span))
+    return second[0] - first[1] < NEAR and "\n" not in one.origin.text[first[1] : second[0]]
+
+
+def _nearest_word(fact: Fact) -> str:
+    """The nearest word of the fact's line that is not in the fact itself: the one before it, or else after it."""
+    if fact.origin is None:
+        return fact.label
+    text, (start, end) = fact.origin.text, fact.span
+    before = text[max(text.rfind("\n", 0, start) + 1, start - NEAR) : start]
+    after = text[end : end + NEAR].partition("\n")[0]
+    own = fact.text.lower()
+    words = [*reversed(WORD.findall(before)), *WORD.findall(after)]
+    return next((word for word in words if word.lower() not in own), "")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from .choosing import fit
 from .entries import Entry, Index
 from .extract import extract_facts
 from .fact import Fact
 from .ranking import Standing, score, words_of
-from .rendering import Item, fit, table_items
+from .rendering import Item, estimate, table_items
 
 PINNED = 1000.0
 
@@ -143,11 +144,13 @@ class WorkingFacts:
         *,
         sources: Collection[str] | None = None,
         count: Callable[[str], int] | None = None,
+        visible: str = "",
     ) -> str:
         """The most useful facts in at most `budget_tokens`, one line a source: `m12 get_order: total 1,250.00 USD`.
 
         Only facts last seen in one of `sources` are shown (None: in any). `about` is the task's text,
-        `count` the tokenizer (default: a cautious estimate by characters).
+        `count` the tokenizer (default: a cautious estimate by characters). Values that stand in the text `visible`
+        are left out.
         """
         entries = self._entries()
         wanted = words_of(about) if about else frozenset[str]()
@@ -156,7 +159,7 @@ class WorkingFacts:
             source = entry.fact.source or ""
             if not entry.deleted and (sources is None or source in sources):
                 items.append(Item(self._points(entry, wanted), entry))
-        return fit(table_items(items, self._used), budget_tokens, count)
+        return fit(table_items(items, self._used), budget_tokens, count or estimate, visible)
 
     def _points(self, entry: Entry, wanted: frozenset[str]) -> float:
         fact = entry.fact

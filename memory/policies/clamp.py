@@ -34,6 +34,9 @@ def clamp_line(view: View, line: Line, desk: Desk, room: int) -> None:
     if line.tokens <= room:
         return
     frame = line.tokens - desk.counter.count(line.message.text)
-    left = max(0, room - frame)
-    values = desk.facts.render(left // 4, desk.about, sources={line.ref}, count=desk.counter.count) if left > 80 else ""
-    view.rewrite("clamp", line, clamp(line.message.text, left, desk.counter, line.ref, about=desk.about, values=values))
+
+    def values(tokens: int, shown: str) -> str:
+        return desk.facts.render(tokens, desk.about, sources={line.ref}, count=desk.counter.count, visible=shown)
+
+    text = clamp(line.message.text, max(0, room - frame), desk.counter, line.ref, about=desk.about, values=values)
+    view.rewrite("clamp", line, text)

@@ -20,7 +20,7 @@ class Tiered(Watermarks):
         keep: steps at the end whose observations are not masked.
     """
 
-    share: float = 0.4
+    share: float = 0.3
     keep: int = 2
 
     def arrive(self, view: View, line: Line, desk: Desk) -> None:

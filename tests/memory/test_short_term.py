@@ -117,10 +117,18 @@ def test_what_left_the_context_can_be_read_by_its_ref(messages: Messages, budget
     refs = memory.extend(messages)
     attempt(memory)
     for ref, message in zip(refs, messages, strict=True):
-        text = message.get("content") or ""
-        pages = -(-len(text) // 4000)
-        read = "".join(memory.lookup(ref, page=p + 1).split("\n[page ")[0] for p in range(pages))
-        assert text.strip() in read or Message.from_dict(message).text.strip() in read
+        text = Message.from_dict(message).text.strip()
+        assert text == read_all(memory, ref, len(text))
+
+
+def read_all(memory: ShortTermMemory, ref: str, length: int) -> str:
+    """The first `length` characters of a message, page by page."""
+    read, page = "", 1
+    while len(read) < length:
+        shown, _, more = memory.lookup(ref, page=page).rpartition("\n[page ")
+        read += shown if shown else more
+        page += 1
+    return read[:length]
 
 
 @given(histories(), policies, budgets)
