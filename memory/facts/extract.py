@@ -15,7 +15,8 @@ def extract_facts(text: str, *, source: str | None = None) -> list[Fact]:
 
     Reads prose, JSON and tables, English and Chinese, by rules and in time that grows linearly with the
     text. Every span is end-exclusive and `text[span]` is exactly what was read. An identifier, path or
-    name is given once, where it stands first; figures, dates and times each time. Never raises for any text.
+    name is given once, where it stands first; figures, dates and times each time. A JSON key without digits
+    is a name. Never raises for any text.
     """
     normal = plain(text)
     origin = Origin(text)

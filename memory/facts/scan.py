@@ -87,6 +87,8 @@ class Scanner(Collector):
                     word = text[at:stop]
                     if word not in seen:
                         seen.add(word)
+                        if plain.startswith('":', stop) and word.replace("_", "").isalpha():
+                            role = "name"  # a JSON key says less than a value
                         facts.append(Fact(cast("Kind", role), word, (at, stop), source=source, origin=origin))
                     consumed = stop
                 elif role == "line number":

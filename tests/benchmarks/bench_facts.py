@@ -76,24 +76,42 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from (json.loads(line) for line in file if line.strip())
 
 
+def gold_numbers(results: list[dict[str, Any]]) -> list[Number]:
+    found: list[Number] = []
+    for result in results:
+        value = (result.get("Resolution") or {}).get("value")
+        if value not in (None, "null"):
+            found.append(Number(Decimal(str(value)), (result["Start"], result["End"] + 1)))
+    return found
+
+
+def false_positives(extract: Extract, path: Path) -> float:
+    """Share of telephone numbers, addresses, links and the like in which a number was read."""
+    touched = total = 0
+    for row in lines(path):
+        predicted = guarded(extract, row["input"])
+        for result in row["results"]:
+            start = result.get("Start", row["input"].find(result["Text"]))
+            if start >= 0 and result["TypeName"] != "quotedText" and re.search(r"\d", result["Text"]):
+                total += 1
+                touched += any(overlaps(p.span, (start, start + len(result["Text"]))) for p in predicted)
+    return touched / total
+
+
 def number_sets(folder: Path) -> dict[str, list[Gold]]:
-    """The NumberModel texts of Recognizers-Text (English, Chinese) and the prices of price-parser."""
-    sets: dict[str, list[Gold]] = {"numbers English": [], "numbers Chinese": [], "prices": []}
-    seen: set[str] = set()
-    for row in lines(folder / "recognizers_Number.jsonl"):
-        if (
-            row["model"] != "NumberModel"
-            or "python" in (row.get("not_supported") or "").lower()
-            or row["input"] in seen
-        ):
-            continue
-        seen.add(row["input"])
-        numbers = [
-            Number(Decimal(str(r["Resolution"]["value"])), (r["Start"], r["End"] + 1))
-            for r in row["results"]
-            if (r.get("Resolution") or {}).get("value") not in (None, "null")
-        ]
-        sets["numbers Chinese" if row["lang"] == "Chinese" else "numbers English"].append(Gold(row["input"], numbers))
+    """Numbers and numbers with units of Recognizers-Text (English, Chinese) and the prices of price-parser."""
+    sets: dict[str, list[Gold]] = {
+        f"{kind} {language}": [] for kind in ("numbers", "units") for language in ("English", "Chinese")
+    } | {"prices": []}
+    for name, kind in (("recognizers_Number.jsonl", "numbers"), ("recognizers_NumberWithUnit.jsonl", "units")):
+        seen: set[str] = set()
+        for row in lines(folder / name):
+            skipped = "python" in (row.get("not_supported") or "").lower()
+            if skipped or row["input"] in seen or (kind == "numbers" and row["model"] != "NumberModel"):
+                continue
+            seen.add(row["input"])
+            language = row["lang"] if row["lang"] == "Chinese" else "English"
+            sets[f"{kind} {language}"].append(Gold(row["input"], gold_numbers(row["results"])))
     for row in lines(folder / "price_parser.jsonl"):
         text, amount = row["price_raw"], row.get("amount_text")
         at = text.find(amount) if text and amount else -1
@@ -110,14 +128,19 @@ def close(a: Decimal, b: Decimal) -> bool:
     return abs(a - b) <= max(abs(a), abs(b)) * Decimal("1e-9")
 
 
+def guarded(extract: Extract, text: str) -> list[Number]:
+    """What a system reads; peers raise on some texts, which then give nothing."""
+    try:
+        return extract(text)
+    except (ValueError, InvalidOperation, KeyError, IndexError, TypeError, AttributeError):
+        return []
+
+
 def score(extract: Extract, golds: list[Gold]) -> float:
     """F1 of values; predictions outside the gold spans are not judged."""
     found = wrong = total = 0
     for gold in golds:
-        try:
-            predicted = extract(gold.text)
-        except (ValueError, InvalidOperation, KeyError, IndexError, TypeError, AttributeError):
-            predicted = []  # peers raise on some texts
+        predicted = guarded(extract, gold.text)
         total += len(gold.numbers)
         for number in gold.numbers:
             near = [p for p in predicted if overlaps(p.span, number.span)]
@@ -244,6 +267,9 @@ def main() -> int:
     print("|---|" + "---|" * len(systems))
     for name, golds in sets.items():
         print(f"| {name} ({len(golds)}) | " + " | ".join(f"{score(s, golds):.3f}" for s in systems.values()) + " |")
+    sequences = data / "numbers" / "recognizers_Sequence.jsonl"
+    rates = (f"{false_positives(s, sequences):.3f}" for s in systems.values())
+    print("| false positives in phone numbers, links… | " + " | ".join(rates) + " |")
     print("| MB/s on observations | " + " | ".join(f"{speed(s, texts):.3g}" for s in systems.values()) + " |")
     print("\n| demands held | held | of | share |\n|---|---|---|---|")
     totals: Counter[str] = Counter()
