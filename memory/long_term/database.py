@@ -20,7 +20,7 @@ CREATE TABLE namespaces (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     log TEXT NOT NULL DEFAULT '', position INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE records (row INTEGER PRIMARY KEY AUTOINCREMENT, namespace INTEGER NOT NULL, id TEXT NOT NULL,
     version TEXT NOT NULL UNIQUE, body TEXT NOT NULL, search_text TEXT NOT NULL, terms INTEGER NOT NULL,
-    goal_key TEXT NOT NULL, text_key TEXT NOT NULL, finished_at REAL NOT NULL,
+    goal_key TEXT NOT NULL, text_key TEXT NOT NULL, finished_at REAL NOT NULL, succeeded INTEGER NOT NULL,
     helped INTEGER NOT NULL DEFAULT 0, position INTEGER NOT NULL DEFAULT 0, UNIQUE (namespace, id));
 CREATE INDEX records_by_time ON records (namespace, finished_at, row);
 CREATE INDEX records_by_goal ON records (namespace, goal_key) WHERE goal_key <> '';

@@ -320,10 +320,10 @@ class LongTermMemory:
         missing = index.missing()
         done = 0
         for at in range(0, len(missing), BATCH):
-            stored = self._store.stored(missing[at : at + BATCH])
-            vectors = embed_outcomes(embedder, [Outcome.from_json(record.body) for record in stored])
-            index.add({record.row: of_row for record, of_row in zip(stored, vectors, strict=True)})
-            done += len(stored)
+            bodies = self._store.bodies_of(missing[at : at + BATCH])
+            vectors = embed_outcomes(embedder, [Outcome.from_json(body) for body in bodies.values()])
+            index.add(dict(zip(bodies, vectors, strict=True)))
+            done += len(bodies)
             if progress is not None:
                 progress(done, len(missing))
         old, self._opened_index, self.embedder = self._opened_index, index, embedder
@@ -356,5 +356,6 @@ def _draft(outcome: Outcome) -> Draft:
         fingerprint(outcome.goal),
         fingerprint(text),
         outcome.finished_at.timestamp(),
+        outcome.status == "succeeded",
         attributes(outcome),
     )

@@ -42,6 +42,11 @@ class Recall:
     history: tuple[str, ...] = ()
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """Every outcome this one stands for, itself first."""
+        return (self.outcome.id, *self.history)
+
+    @property
     def is_warning(self) -> bool:
         """True for a task that did not succeed: what it tells is what to avoid."""
         return self.outcome.status != "succeeded"

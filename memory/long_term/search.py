@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import timedelta
 
 from . import ranking
@@ -12,7 +12,7 @@ from .embedders import Embedder, JudgesLegibility
 from .outcome import Outcome, now
 from .parts import embed_query, split
 from .recall import Recall
-from .store import RecordStore, Stored, Words
+from .store import RecordStore, Stored
 from .terms import fingerprint
 
 # Candidates from each side. More changes no measure on the development sets.
@@ -22,6 +22,17 @@ SCORE_ALL = 2_000
 # Upper bounds of what recency and help add to a score when ordering: between neighbours, never over relevance.
 RECENCY, HELP = 0.01, 0.01
 HALF_LIFE = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record with its scores, as `Recall` has them."""
+
+    stored: Stored
+    score: float
+    cosine: float | None
+    lexical: float
+    matched: tuple[str, ...]
 
 
 class Search:
@@ -51,13 +62,13 @@ class Search:
         size = len(self._store)
         depth = CANDIDATES
         while True:
-            recalls = self._merged(depth)
+            found = self._distinct(self._scored(depth))
             complete = depth >= size or (self._allowed is not None and len(self._allowed) <= SCORE_ALL)
-            if complete or len(recalls) >= count:
-                return [recall for recall in recalls if recall.score >= floor][:count]
+            if complete or len(found) >= count:
+                return self._recalls([candidate for candidate in found if candidate.score >= floor][:count])
             depth *= 8
 
-    def _merged(self, depth: int) -> list[Recall]:
+    def _scored(self, depth: int) -> list[Candidate]:
         words = self._store.words(self._goal, depth)
         if self._allowed is not None and len(self._allowed) <= SCORE_ALL:
             rows = sorted(self._allowed)
@@ -68,66 +79,67 @@ class Search:
             if self._allowed is not None:
                 rows = [row for row in rows if row in self._allowed]
             cosines |= self._index.cosines(self._vector, [row for row in rows if row not in cosines])
-        scored = self._scored(words, rows, cosines)
-        scored.sort(key=lambda item: -item[2])
-        return [self._stands_for(stored, recall) for stored, recall, _ in self._distinct(scored)]
-
-    def _scored(
-        self, words: Words, rows: Sequence[int], cosines: dict[int, float]
-    ) -> list[tuple[Stored, Recall, float]]:
         counts = self._store.term_counts(words, rows)
-        found: list[tuple[Stored, Recall, float]] = []
+        found: list[Candidate] = []
         for stored in self._store.stored(rows):
             held = counts[stored.row]
             lexical = ranking.coverage(words.query, held, stored.terms, words.mean_length)
-            cosine = cosines.get(stored.row)
             if self._key and self._key in (stored.goal_key, stored.text_key):
                 lexical = 1.0
-            outcome = Outcome.from_json(stored.body)
-            recall = Recall(
-                outcome,
-                ranking.score(cosine, lexical, self._trust),
-                cosine,
-                lexical,
-                self._trust,
-                tuple(held),
-                self._now - outcome.finished_at,
-                stored.helped,
-            )
-            found.append((stored, recall, recall.score + _boost(recall)))
+            cosine = cosines.get(stored.row)
+            score = ranking.score(cosine, lexical, self._trust)
+            found.append(Candidate(stored, score, cosine, lexical, tuple(held)))
+        found.sort(key=lambda candidate: -(candidate.score + self._boost(candidate.stored)))
         return found
 
+    def _boost(self, stored: Stored) -> float:
+        age = max(0.0, self._now.timestamp() - stored.finished_at)
+        recency = 0.5 ** (age / HALF_LIFE.total_seconds())
+        return RECENCY * recency + HELP * stored.helped / (stored.helped + 1)
+
     @staticmethod
-    def _distinct(scored: list[tuple[Stored, Recall, float]]) -> list[tuple[Stored, Recall, float]]:
+    def _distinct(ranked: list[Candidate]) -> list[Candidate]:
         """One entry for records that say the same or solve the same goal, the newest, at the best one's place.
 
         Of one goal, what succeeded and what did not are told apart: one is an example, the other a warning.
         """
-        kept: list[tuple[Stored, Recall, float]] = []
+        kept: list[Candidate] = []
         place: dict[tuple[str, str, bool], int] = {}
-        for item in scored:
-            stored, recall, _ = item
-            keys = [("text", stored.text_key, recall.is_warning)]
+        for candidate in ranked:
+            stored = candidate.stored
+            keys = [("text", stored.text_key, stored.succeeded)]
             if stored.goal_key:
-                keys.append(("goal", stored.goal_key, recall.is_warning))
+                keys.append(("goal", stored.goal_key, stored.succeeded))
             at = next((place[key] for key in keys if key in place), None)
             if at is None:
                 at = len(kept)
-                kept.append(item)
-            elif (stored.finished_at, stored.row) > (kept[at][0].finished_at, kept[at][0].row):
-                kept[at] = item
+                kept.append(candidate)
+            elif (stored.finished_at, stored.row) > (kept[at].stored.finished_at, kept[at].stored.row):
+                kept[at] = candidate
             for key in keys:
                 place[key] = at
         return kept
 
-    def _stands_for(self, stored: Stored, recall: Recall) -> Recall:
-        earlier = dict.fromkeys(
-            self._store.same("goal_key", stored.goal_key) + self._store.same("text_key", stored.text_key)
-        )
-        earlier.pop(stored.id, None)
-        return replace(recall, history=tuple(earlier)) if earlier else recall
-
-
-def _boost(recall: Recall) -> float:
-    age = max(timedelta(), recall.age)
-    return RECENCY * 0.5 ** (age / HALF_LIFE) + HELP * recall.helped / (recall.helped + 1)
+    def _recalls(self, candidates: list[Candidate]) -> list[Recall]:
+        bodies = self._store.bodies_of([candidate.stored.row for candidate in candidates])
+        recalls: list[Recall] = []
+        for candidate in candidates:
+            stored = candidate.stored
+            if stored.row not in bodies:
+                continue
+            outcome = Outcome.from_json(bodies[stored.row])
+            same = self._store.same("goal_key", stored.goal_key) + self._store.same("text_key", stored.text_key)
+            recalls.append(
+                Recall(
+                    outcome,
+                    candidate.score,
+                    candidate.cosine,
+                    candidate.lexical,
+                    self._trust,
+                    candidate.matched,
+                    self._now - outcome.finished_at,
+                    stored.helped,
+                    tuple(other for other in dict.fromkeys(same) if other != stored.id),
+                )
+            )
+        return recalls

@@ -34,20 +34,21 @@ class Draft:
     goal_key: str
     text_key: str
     finished_at: float
+    succeeded: bool
     attributes: tuple[tuple[str, str, object], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A record as read back; `row` never names another version of it."""
+    """What ranking needs of a record; `row` never names another version of it."""
 
     row: int
     id: str
-    body: str
     terms: int
     goal_key: str
     text_key: str
     finished_at: float
+    succeeded: bool
     helped: int
 
 
@@ -87,7 +88,7 @@ class RecordStore:
                 _, helped = replaced.get(draft.id, ("", 0))
                 cursor = db.execute(
                     "INSERT INTO records (namespace, id, version, body, search_text, terms, goal_key, text_key, "
-                    "finished_at, helped, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "finished_at, succeeded, helped, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         self.namespace,
                         draft.id,
@@ -98,6 +99,7 @@ class RecordStore:
                         clean(draft.goal_key),
                         clean(draft.text_key),
                         draft.finished_at,
+                        draft.succeeded,
                         helped,
                         position,
                     ),
@@ -201,11 +203,16 @@ class RecordStore:
                 Stored(*found)
                 for found in select_in(
                     db,
-                    "SELECT row, id, body, terms, goal_key, text_key, finished_at, helped FROM records "
+                    "SELECT row, id, terms, goal_key, text_key, finished_at, succeeded, helped FROM records "
                     "WHERE row IN (*)",
                     rows,
                 )
             ]
+
+    def bodies_of(self, rows: Iterable[int]) -> dict[int, str]:
+        """row -> body; a row that was deleted meanwhile is left out."""
+        with self.database.reading() as db:
+            return dict(select_in(db, "SELECT row, body FROM records WHERE row IN (*)", rows))
 
     def same(self, column: str, key: str) -> list[str]:
         """Ids of the records with this `goal_key` or `text_key`, the newest first."""
@@ -214,7 +221,8 @@ class RecordStore:
                 identifier
                 for (identifier,) in db.execute(
                     f"SELECT id FROM records WHERE namespace = ? AND {column} = ? AND {column} <> '' "
-                    "ORDER BY finished_at DESC, row DESC",
+                    # The signs keep SQLite from walking through all times, instead of looking up the key.
+                    "ORDER BY +finished_at DESC, +row DESC",
                     (self.namespace, key),
                 )
             ]
