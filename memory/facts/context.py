@@ -81,6 +81,8 @@ def _currency_before(text: str, pos: int, floor: int) -> tuple[int, str, int] | 
     if match is None:
         return None
     sign = match[1]
+    if match.start(1) > floor and text[match.start(1) - 1] == "/":
+        return None  # "USD/EUR 1.08" is a rate
     if sign[:2] == "a ":
         return match.end(1) - 1, _currency_symbols().get(sign[-1], sign[-1]), 0
     symbols = _currency_symbols()
@@ -163,6 +165,8 @@ def _chinese_left(text: str, pos: int, floor: int, left: Left) -> Left:
         return left._replace(unit="°F" if temperature[1] == "华氏" else "°C")
     if words.endswith("第"):
         return left._replace(naming=True)
+    if words.endswith("零下"):
+        return left._replace(start=pos - 2, negative=True)
     if words.endswith("负"):
         return left._replace(start=pos - 1, negative=True)
     if words.endswith(_ZH_APPROX):

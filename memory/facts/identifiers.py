@@ -284,6 +284,8 @@ def _unit_tail(tail: str, digits: int = 1, *, signed: bool = False) -> bool:
     """Whether letters glued to a number are a scale, a unit, a currency or a mixture of them."""
     if tail[0] in "°%‰$€£¥²³½¼¾×±^":
         return True
+    if tail == "D" and digits == 1:
+        return False  # 2D, 3D
     if len(tail) == 1 and tail in "CF" and signed:
         return True
     if len(tail) == 1:

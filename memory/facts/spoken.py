@@ -7,7 +7,7 @@ import re
 from .amounts import Amount, finish_amount
 from .context import Left
 from .notation import Number
-from .numerals_zh import MAX_CHARS, read_numeral
+from .numerals_zh import DIGITS, MAX_CHARS, read_numeral
 from .unit_reader import read_unit
 from .units import tables
 from .word_lists import words
@@ -67,11 +67,22 @@ def allowed_zh(text: str, plain: str, at: int, floor: int, end: int) -> tuple[in
     amount = finish_amount(
         plain, Number(numeral.value, numeral.end, "numeral"), Left(at), vague=numeral.vague, unit=numeral.unit
     )
-    if amount.unit is not None:
+    if at > floor and plain[at - 1] == "数" and plain[at] in "十百千万":
+        return numeral.end, None  # 数百人: no number is given
+    if amount.unit is not None and not _either_or(plain, at, numeral.end):
         return numeral.end, amount
+    if _either_or(plain, at, numeral.end):
+        return numeral.end, None
     if numeral.end - at == 1 and not _lone_numeral(plain, at, numeral.end, floor, end):
         return numeral.end, None
     return numeral.end, amount._replace(scaled=False)
+
+
+def _either_or(plain: str, at: int, stop: int) -> bool:
+    """两三个, 七八台: two digits in a row before a measure word mean "two or three"."""
+    if stop - at != 2 or plain[stop : stop + 1] not in tables().counters:
+        return False
+    return DIGITS.get(plain[at + 1], 0) == DIGITS.get(plain[at], 9) + 1
 
 
 def _lone_numeral(plain: str, at: int, stop: int, floor: int, end: int) -> bool:
