@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -61,15 +62,17 @@ class Database:
         self.path = path
         self.read_only = False
         self._lock = threading.RLock()
-        if is_broken(path):
-            set_aside(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if is_broken(path):
+                set_aside(path)
             self._db = self._open()
         except (sqlite3.OperationalError, OSError) as error:
-            if not path.is_file():
+            if not os.access(path, os.R_OK):
                 raise StoreError(f"cannot create {path}: {error}; choose a folder that can be written") from error
-            self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            # Without a write-ahead file nobody writes, and SQLite need not make one, which it could not.
+            still = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
+            self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{still}", uri=True, check_same_thread=False)
             self.read_only = True
         except sqlite3.DatabaseError as error:
             log.warning("%s: %s", path, error)
