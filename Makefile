@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
+export HF_HUB_OFFLINE = 1
 .PHONY: help demo test check format bench soak clean
 
 help: ## list the targets
@@ -12,14 +13,14 @@ help: ## list the targets
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,lab,web,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,lab,web,mcp,dask,otel,dev]'
 	@touch $@
 
 demo: $(READY) ## set up, and run the main job: two tasks, the second recalls the first
 	$(BIN)/carryforward demo
 
 test: $(READY) check ## set up, check types and style, and run the tests
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -m 'not soak'
+	$(BIN)/pytest -m 'not soak'
 
 check: $(READY) ## types and style
 	$(BIN)/ruff check .
@@ -31,10 +32,14 @@ format: $(READY) ## put the code in its form
 	$(BIN)/ruff check --fix .
 
 bench: $(READY) ## measure; CARRYFORWARD_DATA names the folder of the full data sets
-	HF_HUB_OFFLINE=1 $(BIN)/python -m tests.benchmarks
+	$(BIN)/python tests/benchmarks/bench_facts.py
+	for job in imports steps add trim replay stress; do $(BIN)/python tests/benchmarks/bench_short_term.py $$job; done
+	$(BIN)/python tests/benchmarks/bench_long_term.py
+	$(BIN)/python tests/benchmarks/bench_loop.py
+	for job in usage speed frontier; do $(BIN)/python tests/benchmarks/bench_lab.py $$job; done
 
 soak: $(READY) ## long campaigns: kills, fuzzing, 100,000 cases
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -m soak
+	$(BIN)/pytest -m soak
 
 clean: ## remove the environment and all that tools left
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build *.egg-info

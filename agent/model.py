@@ -79,6 +79,11 @@ class ChatModel:
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
         self._counter: TokenCounter | None = None
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The key and other secret texts of the connection, for those who must not write them anywhere."""
+        return self._connection.secrets
+
     def __repr__(self) -> str:
         return f"ChatModel({self.model!r}, base_url={self._connection.public_url!r})"
 

@@ -15,7 +15,7 @@ from .tokens import TokenCounter
 
 Values = Callable[[int, str], str]
 
-VALUES_SHARE = 0.4  # of the room: values of what is cut
+VALUES_SHARE = 0.5  # of the room: values of what is cut
 HEAD_SHARE, ABOUT_SHARE = 0.5, 0.2  # of the text's room: its beginning, and lines about the task; the end has the rest
 _LONGEST_JSON = 2_000_000  # characters; parsing more to show a few hundred tokens is not worth the time
 _WORD = re.compile(r"[A-Za-z]{4,}|[\u4e00-\u9fff](?=([\u4e00-\u9fff]))")

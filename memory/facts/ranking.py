@@ -23,8 +23,9 @@ KIND_WEIGHT: dict[Kind, float] = {
     "time": 0.4,
     "name": 0.2,
 }
-RECENCY_HALF_LIFE = 12.0
+RECENCY_HALF_LIFE = 60.0
 """Observations after which a fact's recency counts half."""
+KEY_PENALTY = 1.5
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class Standing:
     """How many words of the task stand in its text or label."""
     crowd: int
     """How many facts came with the same observation."""
+    is_key: bool
+    """Whether it is a key of a JSON object: the name of a value, not one."""
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -70,4 +73,5 @@ def score(standing: Standing) -> float:
         + 1.5 * recency
         + 0.4 * math.log1p(standing.seen - 1 if standing.seen > 1 else 0)
         + weight * rarity
+        - (KEY_PENALTY if standing.is_key else 0.0)
     )

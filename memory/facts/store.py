@@ -173,5 +173,11 @@ class WorkingFacts:
             used=self._used.get(fact.text, 0),
             about=len(wanted & entry.words()) if wanted else 0,
             crowd=entry.crowd,
+            is_key=_is_key(fact),
         )
         return score(standing) + (PINNED if entry.pinned else 0.0)
+
+
+def _is_key(fact: Fact) -> bool:
+    """Whether a fact is the key of a JSON object, as its text goes on."""
+    return fact.origin is not None and not fact.is_figure and fact.origin.text.startswith('":', fact.span[1])
