@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..memory import Budget, BudgetError, Memory
+from ..memory import BudgetError, Memory
 from .errors import ContextTooLongError, ModelError
 from .events import Compacted, Event, ModelReplied, StepStarted, Warned
 from .guards import Limits, Spent
@@ -75,8 +75,7 @@ class Asker:
             return await self._call(tools, step)
         except ContextTooLongError as error:
             self._emit(Warned(self.spent.steps, str(error)))
-            short = self._memory.short_term
-            short.budget = Budget(max(1, int(short.tokens * _SHRUNK)))
+            self._memory.shrink(_SHRUNK)
             try:
                 return await self._call(tools, step)
             except BudgetError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -135,6 +136,10 @@ class Memory:
         """Tell how many prompt tokens the server counted for the last context."""
         self.short_term.learn_usage(prompt_tokens)
 
+    def shrink(self, share: float) -> None:
+        """Work within this share of the present context from now on: the server found it too long."""
+        self.short_term.shrink(share)
+
     def lookup(self, ref_or_words: str, *, page: int = 1) -> str:
         """Read again what has left the context."""
         return self.short_term.lookup(ref_or_words, page=page)
@@ -144,8 +149,17 @@ class Memory:
         return self.long_term.recall(goal, k=k or self._recall_k) if self.long_term is not None else []
 
     def unsupported(self, text: str) -> list[Figure]:
-        """The figures of a text that no observation, the task, a recalled outcome or a calculation accounts for."""
-        return unsupported_figures(text, self.facts, also=[self.task, self._notes])
+        """The figures of a text that no observation, the task, a recalled outcome or a calculation accounts for.
+
+        A bare number (`pier 7`) is accounted for where it stands anywhere in what was read.
+        """
+        found = unsupported_figures(text, self.facts.readings(), also=[self.task, self._notes])
+        bare = [f for f in found if f.fact.unit is None and f.fact.kind == "quantity"]
+        if not bare:
+            return found
+        read = "\n".join(m.text for _, m in self.short_term.messages() if m.role in ("user", "tool"))
+        stands = {f.text for f in bare if re.search(rf"(?<![\w.]){re.escape(f.text)}(?![\w]|\.\d)", read)}
+        return [f for f in found if f.text not in stands or f not in bare]
 
     def finish(self, result: str, status: Status = "succeeded", *, lessons: Sequence[str] = ()) -> Outcome:
         """Close the run and keep its outcome. `status` is one of succeeded, failed, abandoned.
@@ -240,6 +254,6 @@ class Memory:
 
     def _facts_that_mattered(self, result: str) -> list[Fact]:
         """The facts whose words stand in the result, and the ones that actions used, newest first."""
-        in_result = [fact for fact in self.facts if fact.text in result]
+        in_result = [fact for fact in self.facts.readings() if fact.text in result]
         used = [fact for fact in self.facts.used() if fact.text not in result]
         return (in_result[::-1] + used[::-1])[:OUTCOME_FACTS]

@@ -12,7 +12,7 @@ from .calibration import Calibration
 from .carry import block
 from .facts import WorkingFacts
 from .journal import Entry, Journal
-from .messages import Message
+from .messages import Message, ToolCall
 from .policies import Desk, Policy, Tiered
 from .policies.guarantee import fit
 from .repair import Admitted, Intake
@@ -76,7 +76,7 @@ class ShortTermMemory:
         self._summarizer = summarizer or ExtractiveSummarizer(self.counter)
         self._intake = Intake()
         self._messages: dict[str, Message] = {}  # every message as it came, by its ref
-        self._call_names: dict[str, str] = {}  # call id -> tool name
+        self._calls: dict[str, ToolCall] = {}  # by id, the latest where ids are used again
         self._reread: set[str] = set()  # refs of what `lookup` brought back
         self._futile = 0  # tokens under which a compaction would free too little, as the last attempt showed
         self._task_tokens = self._system_tokens = 0
@@ -124,14 +124,15 @@ class ShortTermMemory:
         elif self._view.is_opening(line):
             self._system_tokens += line.tokens
         elif message.role == "assistant":
-            self._call_names.update((call.id, call.name) for call in message.tool_calls)
+            self._calls.update((call.id, call) for call in message.tool_calls)
             self.facts.use("\n".join([message.text, *(call.arguments for call in message.tool_calls)]), ref)
         else:
-            name = self._call_names.get(message.tool_call_id or "")
-            if name == lookup.TOOL:
+            call = self._calls.get(message.tool_call_id or "")
+            if call is not None and call.name == lookup.TOOL:
                 self._reread.add(ref)
             else:
-                self.facts.defer(message.text, ref, call=name)
+                asked = (call.name, call.arguments) if call is not None else (None, None)
+                self.facts.defer(message.text, ref, call=asked[0], asked=asked[1])
             if shorten:
                 before = self._view.tokens
                 self.policy.arrive(self._view, line, self._desk())
@@ -181,6 +182,11 @@ class ShortTermMemory:
         if warning:
             log.warning(warning)
         self.journal.append(self.run, "usage", {"counted": self.tokens, "reported": prompt_tokens, "warning": warning})
+
+    def shrink(self, share: float) -> None:
+        """Work within this share of the present context from now on: the server found it too long."""
+        self.budget = Budget(max(1, int(self.tokens * share)))
+        self.journal.append(self.run, "budget", {"limit": self.budget.limit})
 
     # Compacting -----------------------------------------------------------------------------------
 
@@ -292,5 +298,7 @@ class ShortTermMemory:
                 self.compactions.append(compaction)
             elif entry.kind == "usage":
                 self.calibration.learn(entry.body["counted"], entry.body["reported"])
+            elif entry.kind == "budget":
+                self.budget = Budget(entry.body["limit"])
             elif entry.kind == "futile":
                 self._futile = entry.body["below"]

@@ -21,6 +21,7 @@ class Entry:
 
     fact: Fact
     call: str | None
+    asked: str | None
     last: int
     crowd: int
     seen: int = 1
@@ -56,7 +57,7 @@ class Index:
         self._named: dict[tuple[str, str], Entry] = {}
         self._series: dict[_Series, list[Entry]] = {}
 
-    def file(self, facts: list[Fact], call: str | None, at: int) -> None:
+    def file(self, facts: list[Fact], call: str | None, asked: str | None, at: int) -> None:
         """Takes the facts of one observation in."""
         figures = [f for f in facts if f.is_figure]
         crowded = len(figures) > CROWD
@@ -64,40 +65,41 @@ class Index:
         big_tables = _big_tables(figures)
         for fact in facts:
             if not fact.is_figure:
-                self._name(fact, call, at, len(facts))
+                self._name(fact, call, asked, at, len(facts))
                 continue
             table = fact.origin.table if fact.origin else None
             if table is not None and id(table) in big_tables:
-                self._append(fact, call, at, len(facts)).table = table
+                self._append(fact, call, asked, at, len(facts)).table = table
             elif crowded:
-                self._append(fact, call, at, len(facts))
+                self._append(fact, call, asked, at, len(facts))
             else:
-                self._figure(fact, call, at, len(facts), subject)
+                self._figure(fact, call, asked, at, len(facts), subject)
 
-    def _append(self, fact: Fact, call: str | None, at: int, crowd: int) -> Entry:
-        entry = Entry(fact, call, at, crowd)
+    def _append(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int) -> Entry:
+        entry = Entry(fact, call, asked, at, crowd)
         self.entries.append(entry)
         return entry
 
-    def _name(self, fact: Fact, call: str | None, at: int, crowd: int) -> None:
+    def _name(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int) -> None:
         """Identifiers, dates and the like: one entry a text, shown with its newest source."""
         key = (fact.kind, fact.text)
         entry = self._named.get(key)
         if entry is None:
-            self._named[key] = self._append(fact, call, at, crowd)
+            self._named[key] = self._append(fact, call, asked, at, crowd)
             return
         if entry.last != at:
             entry.seen += 1
             entry.last, entry.fact, entry.call, entry.crowd = at, fact, call, min(entry.crowd, crowd)
 
-    def _figure(self, fact: Fact, call: str | None, at: int, crowd: int, subject: str) -> None:
+    def _figure(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int, subject: str) -> None:
         """A figure with a label may be a new value of a quantity that is known already.
 
+        Only the same tool, asked the same, supersedes its own value; asked otherwise, it speaks of something else.
         `subject` is the first name in the observation: the total of another order is another quantity.
         """
         label = normal(fact.label)
         if not label:
-            self._append(fact, call, at, crowd)
+            self._append(fact, call, asked, at, crowd)
             return
         key = (label, subject, fact.kind, fact.unit or "")
         series = self._series.setdefault(key, [])
@@ -108,13 +110,13 @@ class Index:
                 entry.last, entry.fact, entry.call = at, fact, call
                 return
         for entry in earlier:
-            if entry.call == call:
+            if call is not None and (entry.call, entry.asked) == (call, asked):
                 entry.older.append(entry.fact)
                 entry.last, entry.fact = at, fact
                 entry.seen += 1
                 return
-        entry = self._append(fact, call, at, crowd)
-        for other in earlier:
+        entry = self._append(fact, call, asked, at, crowd)
+        for other in (e for e in earlier if call is None or e.call != call):
             other.disagrees.append(fact)
             entry.disagrees.append(other.fact)
         series.append(entry)

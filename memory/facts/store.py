@@ -23,6 +23,7 @@ class _Observation:
     text: str
     source: str
     call: str | None
+    asked: str | None
     at: int
     facts: list[Fact] | None
 
@@ -44,15 +45,19 @@ class WorkingFacts:
         self._used_at: dict[str, int] = {}
         self._clock = 0
 
-    def observe(self, text: str, source: str, *, call: str | None = None) -> list[Fact]:
-        """Reads the facts of an observation. `source` is its ref ("m12"), `call` the tool that gave it."""
-        self.defer(text, source, call=call)
+    def observe(self, text: str, source: str, *, call: str | None = None, asked: str | None = None) -> list[Fact]:
+        """Reads the facts of an observation.
+
+        `source` is its ref ("m12"), `call` the tool that gave it, `asked` the arguments: only an answer to the same
+        question supersedes an earlier one.
+        """
+        self.defer(text, source, call=call, asked=asked)
         return self._read(self._observations[-1])
 
-    def defer(self, text: str, source: str, *, call: str | None = None) -> None:
+    def defer(self, text: str, source: str, *, call: str | None = None, asked: str | None = None) -> None:
         """Takes an observation whose facts are read only when somebody asks for facts."""
         self._clock += 1
-        self._observations.append(_Observation(text, source, call, self._clock, None))
+        self._observations.append(_Observation(text, source, call, asked, self._clock, None))
 
     def add(self, fact: Fact, *, call: str | None = None) -> None:
         """Keeps a fact that was found in another way (see `ModelExtractor`).
@@ -63,7 +68,7 @@ class WorkingFacts:
             raise ValueError(f"the fact {fact.text!r} has no source: give the ref of the message it stands in")
         self._clock += 1
         fact.at = self._clock
-        self._observations.append(_Observation(fact.text, fact.source, call, self._clock, [fact]))
+        self._observations.append(_Observation(fact.text, fact.source, call, None, self._clock, [fact]))
 
     def use(self, text: str, source: str) -> None:
         """Marks the facts whose text stands in an action (the arguments of a call, an answer)."""
@@ -82,7 +87,7 @@ class WorkingFacts:
     def _entries(self) -> list[Entry]:
         """All entries, the observations that came since the last look included."""
         for observation in self._observations[self._settled :]:
-            self._index.file(self._read(observation), observation.call, observation.at)
+            self._index.file(self._read(observation), observation.call, observation.asked, observation.at)
         self._settled = len(self._observations)
         return self._index.entries
 
@@ -91,6 +96,10 @@ class WorkingFacts:
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def readings(self) -> Iterator[Fact]:
+        """Every fact as it was ever read, superseded ones included: what an answer may rest on."""
+        return (fact for entry in self._entries() if not entry.deleted for fact in (*entry.older, entry.fact))
 
     def used(self) -> list[Fact]:
         """The facts whose text stood in an action, in the order in which they were first seen."""
