@@ -22,7 +22,7 @@ K1, B = 0.6, 0.75
 # About every second pair of CJK characters of a question straddles two words, and is rarely met again.
 CJK_UNMATCHED = 0.5
 # Below this score nothing is recalled unless the caller says otherwise.
-FLOOR = 0.22
+FLOOR = 0.21
 
 
 def trust(legibility: float) -> float:

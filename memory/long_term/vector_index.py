@@ -142,12 +142,13 @@ class VectorIndex:
         indexed, self._generation = self.table.index_state()
         self._collection = open_collection(client, self._space.collection, self._space.description)
         self._opening = self._folder.opened
-        if indexed and not self._collection.count():
-            # The files of Chroma were taken away; the records have all that is needed.
-            indexed, self._generation = 0, self.table.mark_indexed(0, [])
         if indexed:
             # The first query makes Chroma read (and perhaps tidy) its queue: under the lock, then never again.
-            self._collection.query(query_embeddings=[[1.0] * self._space.dimension], n_results=1, include=[])
+            any_vector = np.ones((1, self._space.dimension), dtype=np.float32)
+            found = self._collection.query(query_embeddings=any_vector, n_results=1, include=[])
+            if not found["ids"][0]:
+                # The files of Chroma were taken away; the records have all that is needed.
+                indexed, self._generation = 0, self.table.mark_indexed(0, [])
         self._seen = indexed
 
     def _repair(self, error: Exception) -> None:
