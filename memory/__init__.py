@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .messages import Message, MessageError, ToolCall
     from .model_summary import ModelSummarizer
-    from .policies import Clamp, Fold, KeepAll, KeepEnds, KeepLast, MaskObservations, Policy, Tiered
+    from .policies import Clamp, Fold, KeepAll, KeepEnds, KeepLast, MaskObservations, Policy, Relevance, Tiered
     from .short_term import ShortTermMemory
     from .summaries import ExtractiveSummarizer
     from .tokens import Budget, BudgetError, TokenCounter
@@ -34,7 +34,17 @@ _WHERE = {
     "memory": ("Memory",),
     "messages": ("Message", "MessageError", "ToolCall"),
     "model_summary": ("ModelSummarizer",),
-    "policies": ("Clamp", "Fold", "KeepAll", "KeepEnds", "KeepLast", "MaskObservations", "Policy", "Tiered"),
+    "policies": (
+        "Clamp",
+        "Fold",
+        "KeepAll",
+        "KeepEnds",
+        "KeepLast",
+        "MaskObservations",
+        "Policy",
+        "Relevance",
+        "Tiered",
+    ),
     "short_term": ("ShortTermMemory",),
     "summaries": ("ExtractiveSummarizer",),
     "tokens": ("Budget", "BudgetError", "TokenCounter"),
@@ -67,6 +77,7 @@ __all__ = [
     "Outcome",
     "Policy",
     "Recall",
+    "Relevance",
     "SentenceTransformerEmbedder",
     "ShortTermMemory",
     "Tiered",

@@ -5,6 +5,7 @@ from .clamp import Clamp
 from .fold import Fold
 from .keep import KeepAll, KeepEnds, KeepLast
 from .mask import MaskObservations
+from .relevance import Relevance
 from .tiered import Tiered
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "KeepLast",
     "MaskObservations",
     "Policy",
+    "Relevance",
     "Tiered",
     "Watermarks",
 ]

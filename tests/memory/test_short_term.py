@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from carryforward.memory import (
     BudgetError,
@@ -18,6 +20,7 @@ from carryforward.memory import (
     MaskObservations,
     Message,
     Policy,
+    Relevance,
     ShortTermMemory,
     Tiered,
     TokenCounter,
@@ -25,10 +28,21 @@ from carryforward.memory import (
 from carryforward.memory.rules import RULES, Alternation, broken
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from .messy import Messages, histories
 
 COUNTER = TokenCounter(encoding="cl100k_base")
+
+
+class Letters:
+    """A deterministic embedder: how often each letter occurs."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        counts = np.array([[text.count(letter) + 0.01 for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts])
+        return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+
+
 POLICIES: list[Policy] = [
     Tiered(),
     KeepAll(),
@@ -38,6 +52,7 @@ POLICIES: list[Policy] = [
     Clamp(),
     MaskObservations(),
     Fold(),
+    Relevance(embedder=Letters()),
 ]
 policies = st.sampled_from(POLICIES)
 budgets = st.sampled_from([200, 300, 500, 1200, 4000])
@@ -254,3 +269,15 @@ def test_server_that_cuts_the_prompt_is_found_and_not_learned_from(caplog: pytes
     assert "context_truncated_by_server" in caplog.text
     assert "2051" in caplog.text
     assert memory.limit == 20_000
+
+
+def test_relevance_keeps_what_the_task_is_about() -> None:
+    memory = ShortTermMemory(900, policy=Relevance(embedder=Letters()), counter=COUNTER)
+    memory.add({"role": "user", "content": "zoo zebra puzzle"})
+    memory.extend(step(0, "zoo zebra puzzle " * 12))
+    for number in range(1, 12):
+        memory.extend(step(number, "calm water all around " * 12))
+    memory.extend(step(12, "puzzle") + step(13, "puzzle"))
+    context = memory.context()
+    assert any("zoo zebra" in str(m["content"]) for m in context[1:])
+    assert len(context) < 20
