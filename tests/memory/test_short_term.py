@@ -272,7 +272,7 @@ def test_server_that_cuts_the_prompt_is_found_and_not_learned_from(caplog: pytes
 
 
 def test_relevance_keeps_what_the_task_is_about() -> None:
-    memory = ShortTermMemory(900, policy=Relevance(embedder=Letters()), counter=COUNTER)
+    memory = ShortTermMemory(600, policy=Relevance(low=0.8, embedder=Letters()), counter=COUNTER)
     memory.add({"role": "user", "content": "zoo zebra puzzle"})
     memory.extend(step(0, "zoo zebra puzzle " * 12))
     for number in range(1, 12):
