@@ -77,7 +77,9 @@ def weigh(db: sqlite3.Connection, namespace: int, total: int, query: Sequence[st
     weighed: list[QueryTerm] = []
     for term, count in counted.items():
         number, records = known.get(term, (None, 0))
-        rarity = math.log1p((total - records + 0.5) / (records + 0.5)) ** RARITY
+        # Another writer may have added records since `total` was read.
+        others = max(0, total - records)
+        rarity = math.log1p((others + 0.5) / (records + 0.5)) ** RARITY
         weighed.append(QueryTerm(term, rarity * count * _importance(term), number, records))
     weighed.sort(key=lambda term: (term.text in FUNCTION_WORDS, term.records))
     return weighed[:QUERY_TERMS]
