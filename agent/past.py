@@ -83,7 +83,7 @@ def read_past(entries: Sequence[Entry]) -> Past:
                 past.task = body["task"]
                 texts = (body["system"], past.task)
                 past.opening = [{"role": r, "content": text} for r, text in zip(roles, texts, strict=True) if text]
-            case "recall":
+            case "recall" if past.opening:
                 past.opening[-1]["content"] += f"\n\n{body['notes']}"
             case "agent":
                 past.format, past.language = body["format"], body["language"]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from filelock import FileLock, Timeout
 
@@ -33,6 +33,9 @@ CREATE TABLE entries (
     PRIMARY KEY (run, seq)
 ) WITHOUT ROWID
 """
+
+
+_Row = tuple[int, str, str, bytes]  # seq, kind, time, body
 
 
 class JournalError(RuntimeError):
@@ -133,29 +136,72 @@ class Journal:
         return cast(int, row[0])
 
     def entries(self, run: str, kind: str | None = None) -> list[Entry]:
-        """The entries of a run in order, of one kind or all. An entry that can't be read is left out and logged."""
+        """The entries of a run in order, of one kind or all. What of the file is damaged is left out and logged.
+
+        Raises:
+            JournalError: the file can't be read, or it is damaged so that nothing of the run can be.
+        """
         return list(self._read(run, kind))
 
     def _read(self, run: str, kind: str | None) -> Iterator[Entry]:
-        query = "SELECT seq, kind, at, body FROM entries WHERE run = ?" + (" AND kind = ?" if kind else "")
-        with self._lock:
-            rows = self._db.execute(query + " ORDER BY seq", (run, kind) if kind else (run,)).fetchall()
-        for seq, found, at, text in rows:
+        for seq, found, at, text in self._rows(run, kind):
             try:
-                body = json.loads(text)
+                body: Any = json.loads(text.decode("utf-8"))
             except ValueError as error:  # damaged bytes: the row stays in the file, to be looked at
-                log.warning(
-                    "journal %s: entry %s of run %s can't be read and is left out: %s", self.path, seq, run, error
-                )
-                continue
-            yield Entry(run, seq, found, at, body)
+                body = error
+            if isinstance(body, dict):
+                yield Entry(run, seq, found, at, cast(dict[str, Any], body))
+            else:
+                log.warning("journal %s: entry %s of run %s is damaged and left out: %r", self.path, seq, run, body)
+
+    def _rows(self, run: str, kind: str | None) -> list[_Row]:
+        """The rows of a run in order; where the file is damaged within, those before and those after it."""
+        rows, damage = self._walk(run, kind, "ASC")
+        if damage is None:
+            return rows
+        before = rows[-1][0] if rows else 0
+        after = [row for row in self._walk(run, kind, "DESC")[0] if row[0] > before][::-1]
+        if not rows and not after:
+            raise JournalError(f"journal {self.path}: run {run} can't be read: {damage}; the file is kept") from damage
+        log.warning(
+            "journal %s is damaged (%s): of run %s, the entries after %s%s are left out; the file is kept as it is",
+            self.path,
+            damage,
+            run,
+            before,
+            f" and before {after[0][0]}" if after else "",
+        )
+        return rows + after
+
+    def _walk(
+        self, run: str, kind: str | None, order: Literal["ASC", "DESC"]
+    ) -> tuple[list[_Row], sqlite3.DatabaseError | None]:
+        """The rows of a run up to the first damaged place of the file, and what is wrong there."""
+        chosen = "run = ?1 AND kind = ?2" if kind else "run = ?1"
+        query = f"SELECT seq, kind, at, CAST(body AS BLOB) FROM entries WHERE {chosen} ORDER BY seq {order}"
+        rows: list[_Row] = []
+        with self._lock:
+            try:
+                for row in self._db.execute(query, (run, kind) if kind else (run,)):
+                    rows.append(row)  # noqa: PERF402 - what came before an error is kept
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT:
+                    raise JournalError(f"journal {self.path}: run {run} can't be read: {error}") from error
+                return rows, error
+        return rows, None
 
     def runs(self) -> list[RunInfo]:
-        """All runs, the newest last."""
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT run, min(at), max(at), count(*) FROM entries GROUP BY run ORDER BY min(at), run"
-            ).fetchall()
+        """All runs, the newest last.
+
+        Raises:
+            JournalError: the file can't be read.
+        """
+        query = "SELECT run, min(at), max(at), count(*) FROM entries GROUP BY run ORDER BY min(at), run"
+        try:
+            with self._lock:
+                rows = self._db.execute(query).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise JournalError(f"journal {self.path}: the runs can't be listed: {error}") from error
         return [RunInfo(*row) for row in rows]
 
     def claim(self, run: str) -> None:

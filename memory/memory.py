@@ -198,6 +198,8 @@ class Memory:
         """
         entries = self.journal.entries(run_id)
         opening = next((e for e in entries if e.kind == "run"), None)
+        if opening is None and entries:
+            raise JournalError(f"run {run_id} in {self.journal.path} can't be resumed: its first entry is damaged")
         if opening is None:
             known = ", ".join(info.run for info in self.journal.runs()[-5:]) or "none"
             raise JournalError(f"there is no run {run_id} in {self.journal.path}; the last ones are: {known}")

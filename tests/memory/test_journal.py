@@ -69,17 +69,60 @@ def test_missing_folder_is_a_clear_error(tmp_path: Path) -> None:
         Journal(tmp_path / "no" / "j.db")
 
 
-def test_damaged_entry_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("damage", ["\0" * 300, b"\xff\xfe\x00", "5", "null", '{"text"'])
+def test_damaged_entry_is_left_out_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str | bytes
+) -> None:
     path = tmp_path / "j.db"
     with Journal(path) as journal:
         for text in ("go", "lost", "QX-77"):
             journal.append("r", "message", {"text": text})
     db = sqlite3.connect(path)
-    db.execute("UPDATE entries SET body = ? WHERE seq = 2", ("\0" * 300,))
+    db.execute("UPDATE entries SET body = CAST(? AS TEXT) WHERE seq = 2", (damage,))
     db.commit()
     db.close()
     assert [e.body["text"] for e in Journal(path).entries("r")] == ["go", "QX-77"]
     assert "entry 2 of run r" in caplog.text
+
+
+PAGE = 4096
+
+
+def journal_with_a_hole(path: Path, page: int) -> bytes:
+    """A journal of 100 entries with 300 NUL bytes at the start of a page (from 0); returns the bytes of the file."""
+    with Journal(path) as journal:
+        for number in range(100):
+            journal.append("r", "message", {"number": number, "text": "x" * 400})
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    content = bytearray(path.read_bytes())
+    content[page * PAGE : page * PAGE + 300] = bytes(300)
+    path.write_bytes(content)
+    return bytes(content)
+
+
+def test_a_hole_in_the_file_costs_only_the_entries_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "j.db"
+    damaged = journal_with_a_hole(path, 6)
+    journal = Journal(path)
+    seqs = [e.seq for e in journal.entries("r")]
+    lost = sorted(set(range(1, 101)) - set(seqs))
+    assert seqs == sorted(seqs) and 0 < len(lost) < 20 and lost == list(range(lost[0], lost[-1] + 1))
+    assert f"the entries after {lost[0] - 1} and before {lost[-1] + 1} are left out" in caplog.text
+    assert path.read_bytes() == damaged
+    assert journal.append("r", "message", {"number": 100}) == 101
+    assert journal.entries("r")[-1].body == {"number": 100}
+    assert [e.seq for e in journal.entries("r", "message")] == [*seqs, 101]
+
+
+def test_a_file_of_which_nothing_can_be_read_is_a_clear_error(tmp_path: Path) -> None:
+    journal_with_a_hole(tmp_path / "j.db", 1)
+    journal = Journal(tmp_path / "j.db")
+    with pytest.raises(JournalError, match=r"run r can't be read.*the file is kept"):
+        journal.entries("r")
+    with pytest.raises(JournalError, match="the runs can't be listed"):
+        journal.runs()
 
 
 def test_a_run_can_be_claimed_once(tmp_path: Path) -> None:

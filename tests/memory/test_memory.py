@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,18 @@ def test_runs_that_can_not_be_taken_up_say_why() -> None:
         memory.begin("measure all", run_id="r1")
     with pytest.raises(ValueError, match="task is empty"):
         memory.begin("  ")
+
+
+def test_a_run_whose_first_entry_is_damaged_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    with closing(Memory(1200, journal=path, counter=COUNTER)) as memory:
+        memory.begin("measure all", run_id="r1")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE entries SET body = ? WHERE kind = 'run'", ("\0" * 300,))
+        db.commit()
+    damaged = pytest.raises(JournalError, match="its first entry is damaged")
+    with closing(Memory(1200, journal=path, counter=COUNTER)) as memory, damaged:
+        memory.resume("r1")
 
 
 def test_secrets_are_replaced_before_they_are_kept_or_sent() -> None:
