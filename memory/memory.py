@@ -102,6 +102,7 @@ class Memory:
         """
         if not task.strip():
             raise ValueError("the task is empty: say what is to be done")
+        task = self.journal.redacted(task)
         run = run_id or uuid4().hex[:12]
         if self.journal.entries(run, "run"):
             raise JournalError(f"run {run} exists already: resume it, or begin another")
@@ -164,18 +165,20 @@ class Memory:
     def finish(self, result: str, status: Status = "succeeded", *, lessons: Sequence[str] = ()) -> Outcome:
         """Close the run and keep its outcome. `status` is one of succeeded, failed, abandoned.
 
-        Made by rules from the journal: no model is asked. What was recalled for this run is not part of it.
+        Made by rules from the journal: no model is asked. What was recalled for this run is not part of it, nor are
+        the secrets that the journal hides.
         """
         from .long_term import Outcome
 
-        messages = self.short_term.messages()
+        messages, hide = self.short_term.messages(), self.journal.redacted
+        result = hide(result)
         outcome = Outcome(
             goal=self.task,
             result=result,
             status=status,
             summary=self._summary(messages),
             facts=tuple(self._facts_that_mattered(result)),
-            lessons=tuple(lessons),
+            lessons=tuple(map(hide, lessons)),
             tools=tuple(sorted({call.name for _, m in messages for call in m.tool_calls})),
             steps=sum(m.role == "assistant" for _, m in messages),
             tokens=self._tokens_sent,

@@ -144,3 +144,12 @@ def test_secrets_are_replaced_before_they_are_kept_or_sent() -> None:
     memory.add({"role": "user", "content": "the key is sk-test-000"})
     assert "sk-test-000" not in str(memory.context())
     assert "sk-test-000" not in str(journal.entries("r1"))
+
+
+def test_secrets_do_not_reach_long_term_memory(long_term: LongTermMemory) -> None:
+    memory = Memory(1200, long_term=long_term, counter=COUNTER)
+    memory.journal.redact("sk-test-000")
+    memory.begin("find out why sk-test-000 is refused")
+    memory.finish("sk-test-000 has expired", "failed", lessons=["do not use sk-test-000"])
+    (kept,) = long_term.outcomes()
+    assert "sk-test-000" not in kept.to_json() and kept.result == "[secret] has expired"
