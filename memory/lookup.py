@@ -15,6 +15,7 @@ LEAST_PAGE, MOST_PAGE = 120, 1500  # tokens
 _MATCHES = 5
 _FIGURES = 8
 _PASSAGE = 320  # characters
+_ECHO = 200  # characters of a question that found nothing
 _PLACES = 40  # occurrences of one word that are looked at
 _REF = re.compile(r"\s*\[?(m\d+)\]?\s*")
 _WORD = re.compile(r"[A-Za-z0-9_]{2,}|[\u4e00-\u9fff]+")
@@ -34,8 +35,8 @@ def read_again(
     message = messages.get(ref.group(1))
     if message is None:
         return f"There is no {ref.group(1)}: refs go from m1 to m{len(messages)}. Give a ref, or words to search for."
-    text = "\n".join([message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls)]).strip()
-    return _page(text, ref.group(1), page, size)
+    text = "\n".join([message.outline, *(f"{call.name}({call.arguments})" for call in message.tool_calls)]).strip()
+    return _page(text, ref.group(1), max(page, 1), size) if text else f"{ref.group(1)} holds no text."
 
 
 def _page(text: str, ref: str, page: int, size: int) -> str:
@@ -68,7 +69,7 @@ def _search(
     found = [f"{ref}: {_passage(messages[ref].text, wanted)}" for _, ref in scored[:_MATCHES]]
     figures = [f"{fact.source}: {fact.label} {fact.text}" for fact in facts.find(asked)[:_FIGURES]]
     if not found and not figures:
-        return f"Nothing in this run holds {asked!r}. Give a ref such as m3, or other words."
+        return f"Nothing in this run holds {asked[:_ECHO]!r}. Give a ref such as m3, or other words."
     text = TokenCounter().truncate("\n".join([*figures, *found]), size)
     return f"{text}\n[read one whole by its ref, e.g. lookup {scored[0][1] if scored else 'm3'}]"
 

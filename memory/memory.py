@@ -211,7 +211,7 @@ class Memory:
         self.journal.claim(run_id)
         self._tools = opening.body["tools"]
         self.task, self._tags = opening.body["task"], tuple(opening.body["tags"])
-        self._started_at = datetime.fromisoformat(opening.at)
+        self._started_at, self._tokens_sent, self.recalled = datetime.fromisoformat(opening.at), 0, []
         self._notes = next((e.body["notes"] for e in entries if e.kind == "recall"), "")
         self.short_term = self._new_run(run_id)
         self.short_term.restore(entries)

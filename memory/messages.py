@@ -41,7 +41,7 @@ class ToolCall:
         if arguments is None:
             arguments = ""
         elif not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
+            arguments = json.dumps(_json("assistant", arguments), ensure_ascii=False)
         return cls(clean(str(raw.get("id") or "")), clean(str(fields.get("name") or "")), clean(arguments))
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Message:
         """Read an OpenAI message dict; the dict is copied, never kept or changed.
 
         Raises:
-            MessageError: the role is unknown, or content or tool calls have no readable shape.
+            MessageError: the role is unknown, content or tool calls have no readable shape, or a value is no JSON.
         """
         role = raw.get("role")
         if not isinstance(role, str) or role not in ROLES:
@@ -87,7 +87,7 @@ class Message:
             tool_calls=tuple(ToolCall.from_dict(_object(role, call)) for call in cast(Sequence[Any], calls)),
             tool_call_id=None if answers is None else clean(str(answers)),
             name=None if name is None else clean(str(name)),
-            extra={k: copy.deepcopy(v) for k, v in raw.items() if k not in _KNOWN},
+            extra={k: _json(role, v) for k, v in raw.items() if k not in _KNOWN},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,6 +120,16 @@ class Message:
     def text(self) -> str:
         """All text of the content; parts that are not text are left out."""
         return content_text(self.content)
+
+    @property
+    def outline(self) -> str:
+        """All text of the content, and a word for each part that is not text: `[image_url]`."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        return "\n".join(
+            str(part.get("text", "")) if part.get("type", "text") == "text" else f"[{part['type']}]"
+            for part in self.content
+        )
 
 
 _KNOWN = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
@@ -161,8 +171,21 @@ def _content(role: str, value: Any) -> Content:
         if isinstance(part, str):
             parts.append({"type": "text", "text": clean(part)})
         else:
-            copied = copy.deepcopy(dict(_object(role, part)))
-            if isinstance(copied.get("text"), str):
-                copied["text"] = clean(copied["text"])
+            copied = _json(role, _object(role, part))
+            if copied.get("type", "text") == "text" and not isinstance(copied.get("text"), str):
+                copied["text"] = str(copied.get("text") or "")
             parts.append(copied)
     return parts
+
+
+def _json(role: str, value: Any) -> Any:
+    """A deep copy of a JSON value, its strings cleaned."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _json(role, v) for k, v in cast(Mapping[Any, Any], value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(role, v) for v in cast(Sequence[Any], value)]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    raise MessageError(f"{role} message: a value of type {type(value).__name__} is no JSON: {value!r:.80}")

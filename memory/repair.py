@@ -15,10 +15,11 @@ EMPTY = "(empty message)"
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A message as it joins the list, and what was mended in it (None: nothing)."""
+    """A message as it joins the list, what was mended in it (None: nothing), and whether it is a stray result."""
 
     message: Message
     mended: str | None = None
+    is_stray: bool = False
 
 
 class Intake:
@@ -30,7 +31,7 @@ class Intake:
     """
 
     def __init__(self) -> None:
-        self._open: dict[str, None] = {}  # ids of calls without a result, in call order
+        self._open: dict[str, str] = {}  # ids of calls without a result, in call order, each with the id it came with
         self._answered: set[str] = set()  # ids of the running block
         self._strays: list[Admitted] = []  # wait until the block is whole
         self._renamed = 0
@@ -61,12 +62,13 @@ class Intake:
 
     def _result(self, message: Message) -> Admitted | None:
         call = message.tool_call_id
-        if call is None and self._open:
+        if not call and self._open:
             call = next(iter(self._open))
             return self._answer(replace(message, tool_call_id=call), f"result without an id taken for call {call}")
-        if call is not None and call in self._open:
-            return self._answer(message, None)
-        if call is not None and call in self._answered:
+        own = next((own for own, came in self._open.items() if call in (own, came)), None)
+        if own is not None:
+            return self._answer(replace(message, tool_call_id=own), f"result of call {own}" if own != call else None)
+        if call and call in self._answered:
             return None
         if self._open:
             self._strays.append(self._stray(message))
@@ -85,11 +87,12 @@ class Intake:
     def _stray(message: Message) -> Admitted:
         """A result that answers no open call, kept as a user message. Text agents send observations without ids."""
         text = message.text or NO_OUTPUT
-        if message.tool_call_id is None:
-            return Admitted(Message("user", text), "result without an id and without a call")
+        if not message.tool_call_id:
+            return Admitted(Message("user", text), "result without an id and without a call", is_stray=True)
         return Admitted(
             Message("user", f"[Result of call {message.tool_call_id}, which is not open here]\n{text}"),
             f"result of call {message.tool_call_id}, which is not open",
+            is_stray=True,
         )
 
     def _turn(self, message: Message) -> Admitted | None:
@@ -100,7 +103,7 @@ class Intake:
         if not message.tool_calls:
             return Admitted(message)
         calls = tuple(self._with_ids(message.tool_calls))
-        self._open = {call.id: None for call in calls}
+        self._open = {own.id: came.id for own, came in zip(calls, message.tool_calls, strict=True)}
         if calls == message.tool_calls:
             return Admitted(message)
         return Admitted(replace(message, tool_calls=calls), "calls without an id of their own")

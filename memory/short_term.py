@@ -76,10 +76,11 @@ class ShortTermMemory:
         self._summarizer = summarizer or ExtractiveSummarizer(self.counter)
         self._intake = Intake()
         self._messages: dict[str, Message] = {}  # every message as it came, by its ref
+        self._numbered = 0  # the number of the last ref
         self._calls: dict[str, ToolCall] = {}  # by id, the latest where ids are used again
         self._reread: set[str] = set()  # refs of what `lookup` brought back
         self._futile = 0  # tokens under which a compaction would free too little, as the last attempt showed
-        self._task_tokens = self._system_tokens = 0
+        self._system_tokens = 0
         overhead = REPLY_PRIMING + self.counter.tools(tools)
         self._view = View(self.counter, overhead=overhead, tokens=overhead)
 
@@ -91,7 +92,7 @@ class ShortTermMemory:
         Raises:
             MessageError: the message has an unknown role or an unreadable shape; nothing was added.
         """
-        m = message if isinstance(message, Message) else Message.from_dict(message)
+        m = Message.from_dict(message.to_dict() if isinstance(message, Message) else message)
         m = m.redacted(self.journal.redacted)
         before, own = self._intake.admit(m)
         refs = [self._new_ref(a.message) for a in before]
@@ -111,18 +112,19 @@ class ShortTermMemory:
         return [self.add(message) for message in messages]
 
     def _new_ref(self, message: Message) -> str:
-        ref = f"m{len(self._messages) + 1}"
+        self._numbered += 1
+        ref = f"m{self._numbered}"
         self._messages[ref] = message
         return ref
 
     def _join(self, ref: str, admitted: Admitted, *, shorten: bool = True) -> None:
         """Append a message to the view, read its facts, and let the policy shorten it."""
         message = admitted.message
-        line = self._view.append(ref, message)
-        if ref == self._view.task:
-            self._task_tokens = line.tokens
-        elif self._view.is_opening(line):
+        line = self._view.append(ref, message, may_be_task=not admitted.is_stray)
+        if self._view.is_opening(line):
             self._system_tokens += line.tokens
+        elif ref == self._view.task:
+            return
         elif message.role == "assistant":
             self._calls.update((call.id, call) for call in message.tool_calls)
             self.facts.use("\n".join([message.text, *(call.arguments for call in message.tool_calls)]), ref)
@@ -185,13 +187,19 @@ class ShortTermMemory:
 
     def shrink(self, share: float) -> None:
         """Work within this share of the present context from now on: the server found it too long."""
-        self.budget = Budget(max(1, int(self.tokens * share)))
+        present = min(self.budget.limit, self.tokens * self.calibration.ratio)
+        self.budget = Budget(max(1, int(present * share)))
         self.journal.append(self.run, "budget", {"limit": self.budget.limit})
 
     # Compacting -----------------------------------------------------------------------------------
 
     async def compact(self) -> None:
-        """Make the compaction that is due, and let the summariser's model write the summary."""
+        """Make the compaction that is due, and let the summariser's model write the summary.
+
+        Nothing happens while results of calls are still to come: their calls must not leave before them.
+        """
+        if not self._intake.is_whole:
+            return
         folded = len(self._view.gone)
         previous = self._view.summary
         self._shrink()
@@ -259,7 +267,7 @@ class ShortTermMemory:
 
     def _fixed(self) -> int:
         """Tokens that no policy can free."""
-        return self._view.overhead + self._system_tokens + self._task_tokens
+        return self._view.overhead + self._system_tokens + self._view.task_tokens
 
     def _desk(self) -> Desk:
         room = max(self.limit - self._fixed(), int(self.limit * LEAST_ROOM))
@@ -280,11 +288,15 @@ class ShortTermMemory:
     def restore(self, entries: Iterable[Entry]) -> None:
         """Take up a run where its journal ends: the same context as before, byte for byte.
 
-        Only for a memory to which nothing was added yet, with the budget, policy and counter of the run.
+        Only for a memory to which nothing was added yet, with the budget, policy and counter of the run. Where entries
+        are lost, the others keep their refs, and the context is shortened anew: old edits may not fit what is left.
         """
-        for entry in entries:
+        kept = list(entries)
+        is_whole = [entry.seq for entry in kept] == list(range(1, len(kept) + 1))
+        for entry in kept:
             if entry.kind == "message":
                 before, own = self._intake.admit(Message.from_dict(entry.body["message"]))
+                self._numbered = max(self._numbered, int(entry.body["ref"][1:]) - len(before) - 1)
                 joining = [(self._new_ref(a.message), a) for a in before]
                 ref = self._new_ref(Message.from_dict(entry.body["message"]))
                 for earlier, admitted in [*joining, *([(ref, own)] if own is not None else [])]:
@@ -292,7 +304,7 @@ class ShortTermMemory:
             elif entry.kind == "repair":
                 for admitted in self._intake.settle():
                     self._join(self._new_ref(admitted.message), admitted, shorten=False)
-            elif entry.kind == "compaction":
+            elif entry.kind == "compaction" and is_whole:
                 compaction = Compaction.from_dict(entry.body)
                 self._view.apply(compaction)
                 self.compactions.append(compaction)

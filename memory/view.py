@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from .messages import Message
+from .messages import Message, clean, content_text
 from .rules import RULES, Rule
 from .tokens import REPLY_PRIMING, TokenCounter
 
@@ -83,11 +83,12 @@ class View:
     gone: list[str] = field(default_factory=list[str])  # refs of messages that left, oldest first
     opening: frozenset[str] = frozenset()  # refs of the system prompts that open the list
     task: str | None = None  # ref of the first user message
+    task_tokens: int = 0  # what the task costs as it is shown, without the block
     last_user: str | None = None
     _log: list[Edit] = field(default_factory=list[Edit])
     _wires: list[dict[str, Any]] | None = None
 
-    def append(self, ref: str, message: Message) -> Line:
+    def append(self, ref: str, message: Message, *, may_be_task: bool = True) -> Line:
         """Add a message at the end; it opens a new step where the rules allow a cut."""
         last = next(reversed(self.lines.values()), None)
         opens = last is None or all(rule.allows_cut(last.message, message) for rule in self.rules)
@@ -101,8 +102,8 @@ class View:
             self.opening |= {ref}
         if message.role == "user":
             self.last_user = ref
-            if self.task is None:
-                self.task = ref
+            if self.task is None and may_be_task:
+                self.task, self.task_tokens = ref, line.tokens
         return line
 
     def messages(self) -> list[dict[str, Any]]:
@@ -115,8 +116,7 @@ class View:
         """All text that is in sight: contents, names and arguments of calls."""
         parts: list[str] = []
         for wire in self.messages():
-            content = wire["content"]
-            parts.append(content if isinstance(content, str) else str(content or ""))
+            parts.append(content_text(wire["content"]))
             parts += [call["function"]["arguments"] for call in wire.get("tool_calls", ())]
         return "\n".join(parts)
 
@@ -140,7 +140,7 @@ class View:
 
     def rewrite(self, action: Action, line: Line, text: str, arguments: Sequence[str] | None = None) -> None:
         """Show a line with another text (and other call arguments)."""
-        self._do(Edit(action, line.ref, text, None if arguments is None else tuple(arguments)))
+        self._do(Edit(action, line.ref, clean(text), None if arguments is None else tuple(map(clean, arguments))))
 
     def remove(self, action: Literal["drop", "fold"], lines: Iterable[Line]) -> None:
         """Take lines out of the context: always whole steps."""
@@ -149,6 +149,7 @@ class View:
 
     def carry(self, block: str) -> None:
         """Set the block that stands at the end of the task."""
+        block = clean(block)
         if self.task is not None and block != self.block:
             self._do(Edit("carry", self.task, block))
 
@@ -194,6 +195,8 @@ class View:
         self.tokens -= line.tokens
         line.wire, line.tokens = shown.to_dict(), self.counter.message(shown)
         self.tokens += line.tokens
+        if line.ref == self.task and not self.block:
+            self.task_tokens = line.tokens
 
 
 def with_block(message: Message, old: str, new: str) -> Any:

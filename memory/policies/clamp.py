@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..observations import clamp
 from ..view import Line, View
@@ -29,14 +29,18 @@ class Clamp(Watermarks):
         drop_oldest(view, goal, keep=1)
 
 
+_LEAST = 16  # tokens of text: the mark that something was cut
+
+
 def clamp_line(view: View, line: Line, desk: Desk, room: int) -> None:
     """Shorten a line's text to `room` tokens, framing counted; figures of the cut part first."""
-    if line.tokens <= room:
+    frame = desk.counter.message(replace(line.message, content=None))
+    room = max(room - frame, _LEAST)
+    if line.tokens <= frame + room:
         return
-    frame = line.tokens - desk.counter.count(line.message.text)
 
     def values(tokens: int, shown: str) -> str:
         return desk.facts.render(tokens, desk.about, sources={line.ref}, count=desk.counter.count, visible=shown)
 
-    text = clamp(line.message.text, max(0, room - frame), desk.counter, line.ref, about=desk.about, values=values)
+    text = clamp(line.message.outline, room, desk.counter, line.ref, about=desk.about, values=values)
     view.rewrite("clamp", line, text)

@@ -17,6 +17,7 @@ from ..view import Line, View
 from .keep import drop_oldest
 
 TASK_TOKENS = 80  # what stays of a task that is cut: its first 40 tokens or more, the mark, framing
+TASK_FREES = 0.25  # of the limit: left free by a task that is cut, or every next step would be over the limit again
 _FLOORS = (200, 60, 24)  # tokens that a shortened message keeps, tried in turn
 _FRAME = 8
 
@@ -31,8 +32,8 @@ def fit(view: View, limit: int, counter: TokenCounter) -> None:
         return
     drop_oldest(view, limit, keep=1)
     for floor in _FLOORS:
-        for lines, shorten in _targets(view):
-            _shrink(view, lines, limit, floor, lambda line, room, by=shorten: by(view, line, room, counter))
+        for lines, shorten, goal in _targets(view, limit):
+            _shrink(view, lines, goal, floor, lambda line, room, by=shorten: by(view, line, room, counter))
             if view.tokens <= limit:
                 return
     drop_oldest(view, limit, keep=0)
@@ -47,17 +48,17 @@ def fit(view: View, limit: int, counter: TokenCounter) -> None:
 Shorten = Callable[[View, Line, int, TokenCounter], None]
 
 
-def _targets(view: View) -> list[tuple[list[Line], Shorten]]:
-    """What may be shortened, in order."""
+def _targets(view: View, limit: int) -> list[tuple[list[Line], Shorten, int]]:
+    """What may be shortened, in order, and how far down the view is to go by that."""
     steps = view.steps()
     newest = steps[-1] if steps else []
     task = [view.lines[view.task]] if view.task in view.lines else []
     last = [view.lines[view.last_user]] if view.last_user in view.lines and view.last_user != view.task else []
     return [
-        (newest[1:] or newest, _shorten_text),
-        (newest[:1], _shorten_call),
-        (last, _shorten_text),
-        (task, _shorten_task),
+        (newest[1:] or newest, _shorten_text, limit),
+        (newest[:1], _shorten_call, limit),
+        (last, _shorten_text, limit),
+        (task, _shorten_task, int(limit * (1 - TASK_FREES))),
     ]
 
 
@@ -79,15 +80,14 @@ def _shrink(view: View, lines: Sequence[Line], limit: int, floor: int, shorten: 
 
 
 def _shorten_text(view: View, line: Line, room: int, counter: TokenCounter) -> None:
-    text = clamp(line.message.text, max(1, room - _FRAME), counter, line.ref)
-    view.rewrite("shorten", line, text or "…")
+    view.rewrite("shorten", line, clamp(line.message.outline, room - _FRAME, counter, line.ref))
 
 
 def _shorten_task(view: View, line: Line, room: int, counter: TokenCounter) -> None:
     room = max(room, TASK_TOKENS)
     if line.tokens <= room:
         return
-    text = line.message.text
+    text = line.message.outline
     mark = f"\n[task shortened, {counter.count(text)} tokens in all; read all with lookup {line.ref}]"
     view.rewrite("shorten", line, counter.truncate(text, room - _FRAME - counter.count(mark)) + mark)
 

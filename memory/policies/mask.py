@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..observations import digest
 from ..view import Line, View
@@ -31,7 +31,7 @@ class MaskObservations(Watermarks):
 def mask_oldest(view: View, goal: int, desk: Desk, *, keep: int) -> None:
     """Mask the oldest observations until the view is at `goal`, sparing the last `keep` steps."""
     steps = view.steps()
-    for step in steps[: len(steps) - keep]:
+    for step in steps[: max(0, len(steps) - keep)]:
         for line in step:
             if view.tokens <= goal:
                 return
@@ -46,6 +46,6 @@ def is_observation(line: Line) -> bool:
 
 def mask_line(view: View, line: Line, desk: Desk) -> None:
     """Show a line as its digest, if that is shorter."""
-    text = digest(line.message.text, desk.counter.count(line.message.text), desk.counter, line.ref)
-    if desk.counter.count(text) < desk.counter.count(str(line.wire.get("content") or "")):
+    text = digest(line.message.outline, desk.counter.count(line.message.outline), desk.counter, line.ref)
+    if desk.counter.message(replace(line.message, content=text)) < line.tokens:
         view.rewrite("mask", line, text)
