@@ -65,9 +65,10 @@ class ModelSummarizer:
 
     async def write(self, previous: str, messages: Step, max_tokens: int) -> Written:
         """The model's summary of the old one and these messages (ref and message), or why it failed."""
+        max_tokens = min(max_tokens, self._window // 4)  # it is read, with the old one, and written in one window
         log = "\n\n".join(f"[{ref}] {messages_text([m])}" for ref, m in messages)
         sources = f"{previous}\n{log}"
-        summary = previous
+        summary = self._counter.truncate(previous, max_tokens)
         for part in self._parts(log, max_tokens):
             try:
                 summary = self._counter.truncate((await self._ask(summary, part, max_tokens)).strip(), max_tokens)

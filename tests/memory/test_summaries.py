@@ -98,3 +98,18 @@ def test_failing_summariser_ends_no_run(answer: Any) -> None:
 def test_summary_that_repeats_itself_does_not_grow() -> None:
     memory, _ = folded(lambda messages: messages[0]["content"] + "new bullet " * 80)
     assert all(COUNTER.count(compaction.summary) <= 1500 * 0.25 for compaction in memory.compactions)
+
+
+def test_summary_of_a_large_room_still_fits_the_window_of_a_small_model() -> None:
+    requests: list[Any] = []
+
+    def write(messages: list[dict[str, Any]]) -> str:
+        requests.append(messages)
+        return "word " * 5000
+
+    summarizer = ModelSummarizer(write, window=2000, counter=COUNTER)
+    log = [("m3", Message("tool", "calm water " * 5000))]
+    written = asyncio.run(summarizer.write("old " * 5000, log, 7000))
+    assert all(COUNTER.messages(messages) <= 2000 for messages in requests)
+    assert len(requests) < 20
+    assert 0 < COUNTER.count(written.text) <= 500
