@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from .fact import Fact
-from .ranking import words_of
+from .ranking import words_of, worth
 from .tables import Table
 
 CROWD = 200
@@ -28,17 +28,20 @@ class Entry:
     pinned: bool = False
     deleted: bool = False
     table: Table | None = None
+    cells: list[Fact] = field(default_factory=list[Fact])
+    """All figures of the table, shared by its entries."""
     older: list[Fact] = field(default_factory=list[Fact])
     disagrees: list[Fact] = field(default_factory=list[Fact])
 
-    _words: tuple[Fact, frozenset[str]] | None = None
+    _worth: tuple[Fact, frozenset[str], float] | None = None
 
-    def words(self) -> frozenset[str]:
-        """What a word of the task may match: text and, where the crowd is small, label. Read once a fact."""
-        if self._words is None or self._words[0] is not self.fact:
+    def worth(self, wanted: frozenset[str]) -> float:
+        """What its fact is worth to a task with these words; reckoned once for each reading."""
+        if self._worth is None or self._worth[0] is not self.fact or self._worth[1] is not wanted:
             text = f"{self.fact.text} {self.fact.label}" if self.crowd <= CROWD else self.fact.text
-            self._words = (self.fact, words_of(text))
-        return self._words[1]
+            about = len(wanted & words_of(text)) if wanted else 0
+            self._worth = (self.fact, wanted, worth(self.fact, about, self.crowd))
+        return self._worth[2]
 
 
 _Series = tuple[str, str, str, str]
@@ -54,6 +57,8 @@ class Index:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self.recent: dict[int, Entry] = {}  # the one seen last stands last
+        self.by_text: dict[str, Entry] = {}
         self._named: dict[tuple[str, str], Entry] = {}
         self._series: dict[_Series, list[Entry]] = {}
 
@@ -69,7 +74,8 @@ class Index:
                 continue
             table = fact.origin.table if fact.origin else None
             if table is not None and id(table) in big_tables:
-                self._append(fact, call, asked, at, len(facts)).table = table
+                entry = self._append(fact, call, asked, at, len(facts))
+                entry.table, entry.cells = table, big_tables[id(table)]
             elif crowded:
                 self._append(fact, call, asked, at, len(facts))
             else:
@@ -78,7 +84,13 @@ class Index:
     def _append(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int) -> Entry:
         entry = Entry(fact, call, asked, at, crowd)
         self.entries.append(entry)
+        self._seen(entry)
         return entry
+
+    def _seen(self, entry: Entry) -> None:
+        self.recent.pop(id(entry), None)
+        self.recent[id(entry)] = entry
+        self.by_text[entry.fact.text] = entry
 
     def _name(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int) -> None:
         """Identifiers, dates and the like: one entry a text, shown with its newest source."""
@@ -90,6 +102,7 @@ class Index:
         if entry.last != at:
             entry.seen += 1
             entry.last, entry.fact, entry.call, entry.crowd = at, fact, call, min(entry.crowd, crowd)
+            self._seen(entry)
 
     def _figure(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int, subject: str) -> None:
         """A figure with a label may be a new value of a quantity that is known already.
@@ -108,12 +121,14 @@ class Index:
             if entry.fact.numbers == fact.numbers:
                 entry.seen += 1
                 entry.last, entry.fact, entry.call = at, fact, call
+                self._seen(entry)
                 return
         for entry in earlier:
             if call is not None and (entry.call, entry.asked) == (call, asked):
                 entry.older.append(entry.fact)
                 entry.last, entry.fact = at, fact
                 entry.seen += 1
+                self._seen(entry)
                 return
         entry = self._append(fact, call, asked, at, crowd)
         for other in (e for e in earlier if call is None or e.call != call):
@@ -134,10 +149,10 @@ def _is_key(fact: Fact) -> bool:
     return fact.origin is not None and fact.origin.text.startswith('":', fact.span[1])
 
 
-def _big_tables(figures: list[Fact]) -> set[int]:
-    cells: dict[int, int] = {}
+def _big_tables(figures: list[Fact]) -> dict[int, list[Fact]]:
+    """The figures of each table that has many."""
+    cells: dict[int, list[Fact]] = {}
     for fact in figures:
         if fact.origin is not None and fact.origin.table is not None:
-            key = id(fact.origin.table)
-            cells[key] = cells.get(key, 0) + 1
-    return {key for key, count in cells.items() if count > TABLE_CELLS}
+            cells.setdefault(id(fact.origin.table), []).append(fact)
+    return {key: facts for key, facts in cells.items() if len(facts) > TABLE_CELLS}

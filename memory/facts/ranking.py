@@ -1,12 +1,11 @@
-"""What to carry forward first: one score for each entry of the store, higher is sooner."""
+"""What to carry forward first: the sum of what a fact is worth and how it stands in the run, higher is sooner."""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
-from .fact import Kind
+from .fact import Fact, Kind
 
 WORD = re.compile(r"[A-Za-z][a-z]{2,}|[A-Z]{3,}|[\u4e00-\u9fff]|\d{3,}")
 
@@ -28,50 +27,35 @@ RECENCY_HALF_LIFE = 60.0
 KEY_PENALTY = 1.5
 
 
-@dataclass(slots=True)
-class Standing:
-    """What the score looks at: the fact's kind and text, how often and when it was seen and used."""
-
-    kind: Kind
-    text: str
-    has_unit: bool
-    age: int
-    """Observations since it was last seen or used."""
-    seen: int
-    """In how many observations."""
-    used: int
-    """In how many later actions."""
-    about: int
-    """How many words of the task stand in its text or label."""
-    crowd: int
-    """How many facts came with the same observation."""
-    is_key: bool
-    """Whether it is a key of a JSON object: the name of a value, not one."""
-
-
 def words_of(text: str) -> frozenset[str]:
     """The words of a text that a match may count, in lower case."""
     return frozenset(w.lower() for w in WORD.findall(text))
 
 
-def score(standing: Standing) -> float:
-    """Use in an action counts most, then the task's words, recency, repetition and kind.
+def worth(fact: Fact, about: int, crowd: int) -> float:
+    """What a fact is worth by itself: its kind, and how many words of the task (`about`) stand in it.
 
-    An observation with thousands of values gives each of them less weight, so that a log or a listing
-    does not drown a single order number.
+    An observation with thousands of values (`crowd`) gives each of them less weight, so that a log or a listing does
+    not drown a single order number. The key of a JSON object is the name of a value, not one.
     """
-    recency = 0.5 ** (standing.age / RECENCY_HALF_LIFE)
-    weight = KIND_WEIGHT[standing.kind]
-    if standing.kind == "quantity" and standing.has_unit:
+    weight = KIND_WEIGHT[fact.kind]
+    if fact.kind == "quantity" and fact.unit is not None:
         weight = 0.8
-    if standing.kind == "quantity" and not standing.has_unit and len(standing.text) < 3:
+    elif fact.kind == "quantity" and len(fact.text) < 3:
         weight = 0.15
-    rarity = 1.0 / (1.0 + math.log1p(standing.crowd / 40))
-    return (
-        1.5 * min(standing.used, 4)
-        + 1.2 * min(standing.about, 3)
-        + 1.5 * recency
-        + 0.4 * math.log1p(standing.seen - 1 if standing.seen > 1 else 0)
-        + weight * rarity
-        - (KEY_PENALTY if standing.is_key else 0.0)
-    )
+    rarity = 1.0 / (1.0 + math.log1p(crowd / 40))
+    return 1.2 * min(about, 3) + weight * rarity - (KEY_PENALTY if _is_key(fact) else 0.0)
+
+
+def standing(age: int, seen: int, used: int) -> float:
+    """What a fact's history adds: use in later actions counts most, then recency, then repetition.
+
+    `age` counts the observations and actions since it was last seen or used, `seen` the observations it stood in,
+    `used` the actions.
+    """
+    recency = 0.5 ** (age / RECENCY_HALF_LIFE)
+    return 1.5 * min(used, 4) + 1.5 * recency + (0.4 * math.log(seen) if seen > 1 else 0.0)
+
+
+def _is_key(fact: Fact) -> bool:
+    return fact.origin is not None and not fact.is_figure and fact.origin.text.startswith('":', fact.span[1])

@@ -76,7 +76,7 @@ def table_items(items: list[Item], used: dict[str, int]) -> list[Item]:
         table = group[0].entry.table
         if table is not None:
             best = max(group, key=lambda i: i.points)
-            out.append(Item(best.points + 0.5, best.entry, describe(table, [i.fact for i in group])))
+            out.append(Item(best.points + 0.5, best.entry, describe(table, best.entry.cells)))
             out.extend(sorted(group, key=lambda i: -i.points)[:MAX_COLUMNS])
     return out
 

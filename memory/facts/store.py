@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain, islice
 
 from .choosing import fit
 from .entries import Entry, Index
 from .extract import extract_facts
 from .fact import Fact
-from .ranking import Standing, score, words_of
+from .ranking import standing, words_of
 from .rendering import Item, estimate, table_items
 
 PINNED = 1000.0
+WINDOW, OF_ONE, LOOKED_AT = 2000, 500, 20_000
+"""Entries that are weighed against each other when facts are shown; those of one observation; those looked at."""
 
 
 @dataclass(slots=True)
@@ -44,6 +48,8 @@ class WorkingFacts:
         self._used: dict[str, int] = {}
         self._used_at: dict[str, int] = {}
         self._clock = 0
+        self._pinned: list[Entry] = []
+        self._about: tuple[str | None, frozenset[str]] = (None, frozenset())
 
     def observe(self, text: str, source: str, *, call: str | None = None, asked: str | None = None) -> list[Fact]:
         """Reads the facts of an observation.
@@ -74,7 +80,7 @@ class WorkingFacts:
         """Marks the facts whose text stands in an action (the arguments of a call, an answer)."""
         self._clock += 1
         for fact in extract_facts(text, source=source):
-            self._used[fact.text] = self._used.get(fact.text, 0) + 1
+            self._used[fact.text] = self._used.pop(fact.text, 0) + 1  # the one used last stands last
             self._used_at[fact.text] = self._clock
 
     def _read(self, observation: _Observation) -> list[Fact]:
@@ -131,7 +137,9 @@ class WorkingFacts:
 
     def pin(self, fact: Fact | str) -> None:
         """Shows this fact first, whatever the ranking says. Raises KeyError for an unknown fact."""
-        self._entry(fact).pinned = True
+        entry = self._entry(fact)
+        entry.pinned = True
+        self._pinned.append(entry)
 
     def correct(self, fact: Fact | str, value: Decimal, text: str | None = None) -> Fact:
         """Replaces the number of a fact; the old reading stays in its history. Raises KeyError for an unknown fact."""
@@ -161,32 +169,33 @@ class WorkingFacts:
         `count` the tokenizer (default: a cautious estimate by characters). Values that stand in the text `visible`
         are left out.
         """
-        entries = self._entries()
-        wanted = words_of(about) if about else frozenset[str]()
-        items: list[Item] = []
-        for entry in entries:
-            source = entry.fact.source or ""
-            if not entry.deleted and (sources is None or source in sources):
-                items.append(Item(self._points(entry, wanted), entry))
+        if self._about[0] != about:
+            self._about = (about, words_of(about or ""))
+        items = [Item(self._points(entry), entry) for entry in self._candidates(sources)]
         return fit(table_items(items, self._used), budget_tokens, count or estimate, visible)
 
-    def _points(self, entry: Entry, wanted: frozenset[str]) -> float:
-        fact = entry.fact
-        used_at = self._used_at.get(fact.text, 0)
-        standing = Standing(
-            kind=fact.kind,
-            text=fact.text,
-            has_unit=fact.unit is not None,
-            age=self._clock - max(entry.last, used_at),
-            seen=entry.seen,
-            used=self._used.get(fact.text, 0),
-            about=len(wanted & entry.words()) if wanted else 0,
-            crowd=entry.crowd,
-            is_key=_is_key(fact),
-        )
-        return score(standing) + (PINNED if entry.pinned else 0.0)
+    def _candidates(self, sources: Collection[str] | None) -> list[Entry]:
+        """The entries that may be shown: pinned, used lately, and the `WINDOW` seen last. Older ones can be found.
 
+        So a step costs the same, however long the run.
+        """
+        index = self._index
+        self._entries()
+        used = (index.by_text.get(text) for text in islice(reversed(self._used), WINDOW))
+        found: dict[int, Entry] = {}
+        of_one: Counter[int] = Counter()
+        for entry in chain(self._pinned, used, islice(reversed(index.recent.values()), LOOKED_AT)):
+            if entry is None or entry.deleted or (sources is not None and (entry.fact.source or "") not in sources):
+                continue
+            of_one[entry.last] += 1
+            if of_one[entry.last] <= OF_ONE:
+                found[id(entry)] = entry
+            if len(found) >= WINDOW:
+                break
+        return list(found.values())
 
-def _is_key(fact: Fact) -> bool:
-    """Whether a fact is the key of a JSON object, as its text goes on."""
-    return fact.origin is not None and not fact.is_figure and fact.origin.text.startswith('":', fact.span[1])
+    def _points(self, entry: Entry) -> float:
+        text = entry.fact.text
+        age = self._clock - max(entry.last, self._used_at.get(text, 0))
+        points = entry.worth(self._about[1]) + standing(age, entry.seen, self._used.get(text, 0))
+        return points + (PINNED if entry.pinned else 0.0)

@@ -113,7 +113,7 @@ def trim(_: argparse.Namespace) -> None:
     """A step at message 4,000 of a run of 560,000 tokens, against LangChain's `trim_messages` with an exact counter."""
     messages = list(_long_run(4000))
     contestants: dict[str, Any] = {"carryforward": ShortTermMemory(8000, counter=TokenCounter(encoding="cl100k_base"))}
-    contestants |= {n: make(8000) for n, make in peers.installed().items() if n.startswith("langchain")}
+    contestants |= {n: make(8000) for n, make in peers.installed().items() if "trim_messages" in n}
     cost: dict[str, float] = {}
     for name, memory in contestants.items():
         for m in messages[:-20]:
