@@ -20,8 +20,9 @@ from .vector_table import Space, VectorTable, forget_indexes
 
 Vector = NDArray[np.float32]
 
-# Vectors that may wait for Chroma: comparing so many directly takes under a millisecond.
-TAIL = 512
+# Vectors that may wait for Chroma: comparing so many directly takes about a millisecond. Chroma writes its graph
+# every 1,000 (`sync_threshold`), and builds what came since then anew on opening, which takes far longer.
+TAIL = 1_000
 # Vectors given to Chroma by one write or close at most, so that no call takes minutes after a repair.
 ADVANCE = 20_000
 # Asked of Chroma beyond what is wanted, to make up for vectors of records deleted since.
@@ -78,10 +79,11 @@ class VectorIndex:
     def advance(self, *, wait: bool = False) -> None:
         """Give waiting vectors to Chroma, and take deleted ones out, when there are enough of them.
 
-        With `wait`, any number is enough, and a lock held by another process is waited for; else the other
-        process is left to its work.
+        With `wait`, any number is enough for an index that is still empty, and a lock held by another process is
+        waited for; else the other process is left to its work.
         """
-        if self._read_only or self.table.waiting() < (1 if wait else TAIL):
+        enough = 1 if wait and self.table.index_state()[0] == 0 else TAIL
+        if self._read_only or self.table.waiting() < enough:
             return
         from chromadb.errors import ChromaError
 
@@ -89,20 +91,20 @@ class VectorIndex:
             try:
                 with self._folder.file_lock.acquire(timeout=LOCK_SECONDS if wait else 0):
                     try:
-                        self._advance()
+                        self._advance(enough)
                     except ChromaError as error:
                         self._repair(error)
             except Timeout:
                 log.info("another process holds %s; its vectors wait", self._folder.path)
 
-    def _advance(self) -> None:
+    def _advance(self, enough: int) -> None:
         if self._opening != self._folder.opened or self._generation != self.table.index_state()[1]:
             self._open()
         size = int(self._folder.client.get_max_batch_size())
         for _ in range(-(-ADVANCE // size)):
             ids, vectors = self.table.after(self._seen, size)
             graves = self.table.graves(size)
-            if not ids and not graves:
+            if len(ids) + len(graves) < enough:
                 return
             if ids:
                 self._collection.upsert(ids=[str(number) for number in ids], embeddings=vectors)
