@@ -15,6 +15,7 @@ from .messages import Message
 from .tokens import TokenCounter
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_HEADING = re.compile(r"[:：]\s*`*\s*$|^`{3,}")
 _NOISE = re.compile(r"</?\w+>|^\W+|\s+")
 
 
@@ -79,8 +80,9 @@ def arguments_text(arguments: str) -> str:
 
 
 def _gist(text: str, *, last: bool = False) -> str:
-    """The first (or last) sentence with a word in it."""
+    """The first (or last) sentence with a word in it; what only opens the next line is passed over."""
     parts = [p for p in _SENTENCE.split(text[-2000:] if last else text[:2000]) if re.search(r"\w{2}", p)]
+    parts = [p for p in parts if not _HEADING.search(p)] or parts
     return _NOISE.sub(" ", parts[-1 if last else 0]).strip() if parts else ""
 
 

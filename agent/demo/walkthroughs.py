@@ -136,7 +136,7 @@ _EVEREST: dict[Language, dict[str, str]] = {
         "lookup": "2010年使用的是哪个高程？",
         "words": "2010年官方使用的珠峰高程",
         "latest": "最新高程",
-        "earlier": "2010年官方使用",
+        "earlier": "年官方使用",
         "calculate": "两个高程都有了，计算差值。",
         "done": "已经知道答案。",
         "answer": "按最新测量，珠穆朗玛峰高 {0} 米，比2010年使用的 {1} 米高 {2} 米。",

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carryforward.memory import Journal, JournalError, LongTermMemory, Memory, TokenCounter
+from carryforward.memory import Journal, JournalError, LongTermMemory, Memory, Message, TokenCounter
+from carryforward.memory.rules import broken
 from numpy.typing import NDArray
 
 COUNTER = TokenCounter(encoding="cl100k_base")
@@ -153,3 +154,27 @@ def test_secrets_do_not_reach_long_term_memory(long_term: LongTermMemory) -> Non
     memory.finish("sk-test-000 has expired", "failed", lessons=["do not use sk-test-000"])
     (kept,) = long_term.outcomes()
     assert "sk-test-000" not in kept.to_json() and kept.result == "[secret] has expired"
+
+
+@pytest.mark.parametrize("kind", ["message", "compaction"])
+def test_a_run_with_a_damaged_entry_goes_on_with_a_valid_context(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "j.db"
+    with closing(Memory(1200, journal=path, counter=COUNTER)) as memory:
+        memory.begin("measure all", run_id="r1", system="You measure.")
+        work(memory)
+        seqs = [entry.seq for entry in memory.journal.entries("r1", kind)]
+    for seq in seqs[2:] if kind == "message" else seqs:  # without its task, a run is another run
+        copied = tmp_path / f"{seq}.db"
+        copied.write_bytes(path.read_bytes())
+        with closing(sqlite3.connect(copied)) as db:
+            db.execute("UPDATE entries SET body = ? WHERE seq = ?", ("\0" * 300, seq))
+            db.commit()
+        with closing(Memory(1200, journal=copied, counter=COUNTER)) as memory:
+            memory.resume("r1")
+            context = memory.context()
+            assert COUNTER.messages(context) <= 1200
+            assert broken([Message.from_dict(message) for message in context]) == []
+            kept = {e.body["ref"]: e.body["message"]["content"] or "" for e in memory.journal.entries("r1", "message")}
+            now = {ref: message.text for ref, message in memory.short_term.messages()}
+            assert all(now[ref] == text for ref, text in kept.items())
+            assert memory.add({"role": "user", "content": "go on"}) not in kept
