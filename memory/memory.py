@@ -106,6 +106,7 @@ class Memory:
         run = run_id or uuid4().hex[:12]
         if self.journal.entries(run, "run"):
             raise JournalError(f"run {run} exists already: resume it, or begin another")
+        self.journal.release(self.run_id)  # the run that was open here can be resumed
         self.journal.claim(run)
         if tools is not None:
             self._tools = tools

@@ -155,7 +155,7 @@ class ShortTermMemory:
         messages = self._view.messages()
         if self.alternate:
             messages = merge_turns(messages)
-        if messages and (self._view.task is None or messages[-1]["role"] == "assistant"):
+        if self._messages and (self._view.last_user is None or messages[-1]["role"] == "assistant"):
             messages.append(dict(CONTINUE))
         return messages
 

@@ -178,3 +178,11 @@ def test_a_run_with_a_damaged_entry_goes_on_with_a_valid_context(tmp_path: Path,
             now = {ref: message.text for ref, message in memory.short_term.messages()}
             assert all(now[ref] == text for ref, text in kept.items())
             assert memory.add({"role": "user", "content": "go on"}) not in kept
+
+
+def test_run_that_another_one_interrupted_can_be_resumed() -> None:
+    memory = Memory(1200, counter=COUNTER)
+    memory.begin("measure all", run_id="r1")
+    memory.begin("count the piers", run_id="r2")
+    memory.resume("r1")
+    assert memory.context()[0]["content"] == "measure all"

@@ -135,3 +135,16 @@ def test_lookup_of_odd_refs_and_pages_says_what_there_is() -> None:
     assert memory.lookup("m1", page=0) == memory.lookup("m1", page=-3) == "check the pier"
     assert memory.lookup("m3") == "[image_url]"
     assert len(memory.lookup("z" * 100_000)) < 400
+
+
+@pytest.mark.parametrize("odd", [{"role": "assistant", "content": ""}, {"role": "assistant", "content": "hm"}])
+def test_list_without_a_user_turn_asks_to_continue(odd: dict[str, Any]) -> None:
+    memory = ShortTermMemory(300, counter=COUNTER)
+    memory.add(odd)
+    assert valid(memory)[-1] == {"role": "user", "content": "Continue."}
+
+
+def test_strays_without_a_task_keep_the_turns_alternating() -> None:
+    memory = ShortTermMemory(300, counter=COUNTER, alternate=True)
+    memory.extend([result("ghost", "boo"), result("ghost", "boo again")])
+    assert len(valid(memory)) == 1
