@@ -110,6 +110,11 @@ class Journal:
             self._secrets.append(secret)
             self._secrets.sort(key=len, reverse=True)  # a secret inside a longer one must not break it up
 
+    @property
+    def has_secrets(self) -> bool:
+        """Whether any secret is known."""
+        return bool(self._secrets)
+
     def redacted(self, text: str) -> str:
         """The text with every known secret replaced."""
         for secret in self._secrets:

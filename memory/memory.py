@@ -70,6 +70,7 @@ class Memory:
         self._alternate = alternate
         self._recall_k = recall_k
         self._recall_tokens = recall_tokens or int(self.budget.limit * RECALL_SHARE)
+        self._open = False  # whether a run was begun or resumed, and not finished
         self._tags: tuple[str, ...] = ()
         self._started_at = datetime.now(UTC)
         self._tokens_sent = 0
@@ -111,6 +112,7 @@ class Memory:
         if tools is not None:
             self._tools = tools
         self.short_term = self._new_run(run)
+        self._open = True
         self.task, self._tags, self._started_at, self._tokens_sent = task, tuple(tags), datetime.now(UTC), 0
         self.journal.append(run, "run", {"task": task, "system": system, "tools": self._tools, "tags": self._tags})
         self.recalled, self._notes = [], ""
@@ -168,7 +170,12 @@ class Memory:
 
         Made by rules from the journal: no model is asked. What was recalled for this run is not part of it, nor are
         the secrets that the journal hides.
+
+        Raises:
+            JournalError: no run is open.
         """
+        if not self._open:
+            raise JournalError("no run is open: begin or resume one before you finish it")
         from .long_term import Outcome
 
         messages, hide = self.short_term.messages(), self.journal.redacted
@@ -192,6 +199,7 @@ class Memory:
             self.long_term.remember(outcome)
         self.journal.append(self.run_id, "outcome", {"id": outcome.id, "status": status, "result": result})
         self.journal.release(self.run_id)
+        self._open = False
         return outcome
 
     def resume(self, run_id: str) -> None:
@@ -215,6 +223,7 @@ class Memory:
         self._started_at, self._tokens_sent, self.recalled = datetime.fromisoformat(opening.at), 0, []
         self._notes = next((e.body["notes"] for e in entries if e.kind == "recall"), "")
         self.short_term = self._new_run(run_id)
+        self._open = True
         self.short_term.restore(entries)
 
     def close(self) -> None:

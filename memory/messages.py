@@ -95,7 +95,7 @@ class Message:
         empty_call_turn = bool(self.tool_calls) and not self.content
         out: dict[str, Any] = {
             "role": self.role,
-            "content": None if empty_call_turn else copy.deepcopy(self.content),
+            "content": None if empty_call_turn else _copied(self.content),
         }
         if self.tool_calls:
             out["tool_calls"] = [call.to_dict() for call in self.tool_calls]
@@ -103,7 +103,8 @@ class Message:
             out["tool_call_id"] = self.tool_call_id
         if self.name is not None:
             out["name"] = self.name
-        out.update(copy.deepcopy(self.extra))
+        if self.extra:
+            out.update(copy.deepcopy(self.extra))
         return out
 
     def redacted(self, hide: Callable[[str], str]) -> Message:
@@ -133,6 +134,10 @@ class Message:
 
 
 _KNOWN = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+
+
+def _copied(content: Content) -> Content:
+    return copy.deepcopy(content) if isinstance(content, list) else content
 
 
 def content_text(content: Content) -> str:

@@ -93,7 +93,8 @@ class ShortTermMemory:
             MessageError: the message has an unknown role or an unreadable shape; nothing was added.
         """
         m = Message.from_dict(message.to_dict() if isinstance(message, Message) else message)
-        m = m.redacted(self.journal.redacted)
+        if self.journal.has_secrets:
+            m = m.redacted(self.journal.redacted)
         before, own = self._intake.admit(m)
         refs = [self._new_ref(a.message) for a in before]
         ref = self._new_ref(m)

@@ -45,6 +45,7 @@ class WorkingFacts:
         self._observations: list[_Observation] = []
         self._settled = 0
         self._index = Index()
+        self._actions: list[tuple[str, str, int]] = []  # text, ref and time of those not read yet
         self._used: dict[str, int] = {}
         self._used_at: dict[str, int] = {}
         self._clock = 0
@@ -77,11 +78,9 @@ class WorkingFacts:
         self._observations.append(_Observation(fact.text, fact.source, call, None, self._clock, [fact]))
 
     def use(self, text: str, source: str) -> None:
-        """Marks the facts whose text stands in an action (the arguments of a call, an answer)."""
+        """Takes an action (the arguments of a call, an answer); the facts whose text stands in it count as used."""
         self._clock += 1
-        for fact in extract_facts(text, source=source):
-            self._used[fact.text] = self._used.pop(fact.text, 0) + 1  # the one used last stands last
-            self._used_at[fact.text] = self._clock
+        self._actions.append((text, source, self._clock))
 
     def _read(self, observation: _Observation) -> list[Fact]:
         if observation.facts is None:
@@ -95,6 +94,11 @@ class WorkingFacts:
         for observation in self._observations[self._settled :]:
             self._index.file(self._read(observation), observation.call, observation.asked, observation.at)
         self._settled = len(self._observations)
+        for text, source, at in self._actions:
+            for fact in extract_facts(text, source=source):
+                self._used[fact.text] = self._used.pop(fact.text, 0) + 1  # the one used last stands last
+                self._used_at[fact.text] = at
+        self._actions.clear()
         return self._index.entries
 
     def __iter__(self) -> Iterator[Fact]:
@@ -109,6 +113,7 @@ class WorkingFacts:
 
     def used(self) -> list[Fact]:
         """The facts whose text stood in an action, in the order in which they were first seen."""
+        self._entries()
         return [fact for fact in self if fact.text in self._used]
 
     def find(self, words: str) -> list[Fact]:

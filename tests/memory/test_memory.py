@@ -123,6 +123,8 @@ def test_runs_that_can_not_be_taken_up_say_why() -> None:
         memory.begin("measure all", run_id="r1")
     with pytest.raises(ValueError, match="task is empty"):
         memory.begin("  ")
+    with pytest.raises(JournalError, match="no run is open"):
+        memory.finish("done again")
 
 
 def test_a_run_whose_first_entry_is_damaged_says_so(tmp_path: Path) -> None:
