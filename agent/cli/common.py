@@ -46,7 +46,8 @@ def in_one_line(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except (ModelError, JournalError, LongTermMemoryError, OSError, ValueError, ImportError) as error:
-            errors.print(f"carryforward: {' '.join(str(error).split())}", style="red", markup=False, highlight=False)
+            text = f"carryforward: {' '.join(str(error).split())}"
+            errors.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error
 
     return wrapped

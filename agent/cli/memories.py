@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from .common import console, data_folder, in_one_line
 
@@ -32,7 +32,7 @@ def _open(path: Path | None, url: str | None, namespace: str) -> LongTermMemory:
 @in_one_line
 def list_outcomes(path: Store = None, url: Url = None, namespace: Namespace = "default", status: Status = None) -> None:
     """All outcomes, the newest first."""
-    table = Table("id", "finished", "status", "goal", "result")
+    table = Table(Column("id", no_wrap=True, min_width=32), "finished", "status", "goal", "result")
     with _open(path, url, namespace) as memory:
         for o in memory.outcomes(status=status, newest_first=True):
             table.add_row(o.id, f"{o.finished_at:%Y-%m-%d}", o.status, o.goal[:60], o.result[:60])

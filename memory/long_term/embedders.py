@@ -141,6 +141,9 @@ class SentenceTransformerEmbedder:
     def _model(self) -> Any:
         if self._loaded is None:
             from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging as transformers_log
+
+            transformers_log.disable_progress_bar()  # loading takes a second: no bar in the middle of a user's output
 
             try:
                 self._loaded = SentenceTransformer(self._source, device=self._device, revision=self.revision or None)

@@ -1,0 +1,114 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from carryforward.agent.cli import app
+from carryforward.memory import Journal, LongTermMemory, Memory, Outcome
+from typer.testing import CliRunner, Result
+
+SAMPLE = Path(__file__).parents[1] / "data" / "transcripts" / "tau2-retail.jsonl.gz"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of its own, and no model server in the environment."""
+    monkeypatch.setenv("CARRYFORWARD_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "160")
+    for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "LLM_URL", "LLM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def carryforward(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def assert_one_line_error(result: Result, *says: str) -> None:
+    """Exit code 1, and one line on stderr that says these things."""
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert all(text in line for text in says)
+
+
+def test_memories_are_listed_searched_shown_moved_and_forgotten(home: Path) -> None:
+    with LongTermMemory(home / "long-term") as memory:
+        tide = memory.remember(Outcome(goal="Find the tide table of Brest", result="High water 5.4 m", tags=("tide",)))
+        memory.remember(Outcome(goal="Repair the oil pump of the crane", result="Seal was worn", status="failed"))
+    assert tide in carryforward("memories", "list").stdout
+    assert "oil pump" not in carryforward("memories", "list", "--status", "succeeded").stdout
+    found = carryforward("memories", "search", "When is high water in Brest?").stdout
+    assert "tide table" in found
+    assert "words" in found
+    assert "nothing that fits" in carryforward("memories", "search", "a recipe for lemon cake").stdout
+    assert json.loads(carryforward("memories", "show", tide).stdout)["result"] == "High water 5.4 m"
+    assert "outcomes       2" in carryforward("memories", "stats").stdout
+    moved = ["--path", str(home / "other")]
+    assert carryforward("memories", "export", str(home / "all.jsonl")).exit_code == 0
+    assert "2 outcomes stored" in carryforward("memories", "import", str(home / "all.jsonl"), *moved).stdout
+    assert "1 forgotten" in carryforward("memories", "forget", "--tag", "tide", *moved).stdout
+    assert_one_line_error(carryforward("memories", "show", tide, *moved), f"no outcome '{tide}'")
+
+
+def test_replay_prints_a_table_and_saves_it(home: Path) -> None:
+    result = carryforward(
+        "replay",
+        str(SAMPLE),
+        "--limit",
+        "2",
+        "--policy",
+        "tiered",
+        "--policy",
+        "keep-all",
+        "--out",
+        str(home / "t.parquet"),
+    )
+    assert result.exit_code == 0
+    assert "tiered" in result.stdout
+    assert "survival" in result.stdout
+    assert (home / "t.parquet").exists()
+
+
+def test_replay_refuses_what_is_no_transcript(home: Path) -> None:
+    (home / "x.jsonl").write_text("hello\n")
+    assert_one_line_error(carryforward("replay", str(home / "x.jsonl")), "x.jsonl:1", "not a transcript")
+    assert_one_line_error(carryforward("replay", str(home / "no.jsonl")), "no such file")
+    assert_one_line_error(carryforward("replay", str(SAMPLE), "--policy", "nope"), "unknown policy 'nope'", "tiered")
+
+
+def test_runs_are_listed_shown_and_exported(home: Path) -> None:
+    memory = Memory(4000, journal=Journal(home / "journal.sqlite3"))
+    memory.begin("measure the pier", run_id="r1")
+    memory.finish("12.5 m")
+    memory.close()
+    assert "measure the pier" in carryforward("runs", "list").stdout
+    assert "outcome" in carryforward("runs", "show", "r1").stdout
+    assert carryforward("runs", "export", "r1", str(home / "r1.jsonl")).exit_code == 0
+    assert json.loads((home / "r1.jsonl").read_text().splitlines()[0])["kind"] == "run"
+    assert_one_line_error(carryforward("runs", "show", "r2"), "no run r2")
+    assert carryforward("approve", "r1").exit_code == 1
+
+
+def test_doctor_says_what_is_in_use() -> None:
+    result = carryforward("doctor", "--no-embed")
+    assert result.exit_code == 0
+    assert "cl100k_base" in result.stdout
+    assert "none named" in result.stdout
+
+
+def test_unreachable_server_is_said_and_fails(home: Path) -> None:
+    server = ["--base-url", "http://127.0.0.1:9/v1", "--model", "m"]
+    assert carryforward("doctor", "--no-embed", *server).exit_code == 1
+    result = carryforward("run", "say hello", *server, "--no-remember")
+    assert result.exit_code == 1
+    assert "127.0.0.1:9" in result.stdout
+
+
+def test_bad_input_of_run_is_one_line(home: Path) -> None:
+    server = ["--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--no-remember"]
+    assert_one_line_error(carryforward("run", "x", *server, "--documents", str(home / "no")), "does not exist")
+    assert_one_line_error(carryforward("run", "x", *server, "--budget", "100"), "budget", "tokens too many")
+    assert_one_line_error(carryforward("run", "--resume", "r9", *server), "no run r9")
