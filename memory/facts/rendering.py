@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from .entries import Entry
@@ -62,7 +63,7 @@ def say(item: Item) -> str:
     return f"{label} {fact.text}{note}".strip()
 
 
-def table_items(items: list[Item], used: dict[str, int]) -> list[Item]:
+def table_items(items: list[Item], used: Collection[str]) -> list[Item]:
     """The cells of large tables become one item a table, beside the cells of the rows that matter."""
     out: list[Item] = []
     cells: dict[int, list[Item]] = {}

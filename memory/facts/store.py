@@ -46,7 +46,7 @@ class WorkingFacts:
         self._settled = 0
         self._index = Index()
         self._actions: list[tuple[str, str, int]] = []  # text, ref and time of those not read yet
-        self._used: dict[str, int] = {}
+        self._used: dict[str, list[str]] = {}  # refs of the actions, by the fact's text
         self._used_at: dict[str, int] = {}
         self._clock = 0
         self._pinned: list[Entry] = []
@@ -96,7 +96,7 @@ class WorkingFacts:
         self._settled = len(self._observations)
         for text, source, at in self._actions:
             for fact in extract_facts(text, source=source):
-                self._used[fact.text] = self._used.pop(fact.text, 0) + 1  # the one used last stands last
+                self._used[fact.text] = [*self._used.pop(fact.text, ()), source]  # the one used last stands last
                 self._used_at[fact.text] = at
         self._actions.clear()
         return self._index.entries
@@ -115,6 +115,11 @@ class WorkingFacts:
         """The facts whose text stood in an action, in the order in which they were first seen."""
         self._entries()
         return [fact for fact in self if fact.text in self._used]
+
+    def used_by(self, fact: Fact | str) -> list[str]:
+        """Refs of the actions in which a fact's text stood, oldest first."""
+        self._entries()
+        return list(self._used.get(fact if isinstance(fact, str) else fact.text, ()))
 
     def find(self, words: str) -> list[Fact]:
         """The facts whose text or label holds one of the words, best match first."""
@@ -202,5 +207,5 @@ class WorkingFacts:
     def _points(self, entry: Entry) -> float:
         text = entry.fact.text
         age = self._clock - max(entry.last, self._used_at.get(text, 0))
-        points = entry.worth(self._about[1]) + standing(age, entry.seen, self._used.get(text, 0))
+        points = entry.worth(self._about[1]) + standing(age, entry.seen, len(self._used.get(text, ())))
         return points + (PINNED if entry.pinned else 0.0)

@@ -130,3 +130,13 @@ def test_model_facts_are_believed_only_with_a_true_quote() -> None:
 @pytest.mark.parametrize("reply", ["no list", "[1, 2]", "[{]", '{"value": 1}', "[" * 3000])
 def test_a_reply_that_is_no_list_gives_no_facts(reply: str) -> None:
     assert ModelExtractor(lambda messages: reply).extract("some text", source="m1") == []
+
+
+def test_a_fact_knows_which_actions_used_it() -> None:
+    store = WorkingFacts()
+    store.observe("Order W2378156 costs 1,250.00 USD", "m3", call="search")
+    store.use('{"order_id": "W2378156"}', "m4")
+    store.use("W2378156 it is", "m9")
+    assert store.used_by("W2378156") == ["m4", "m9"]
+    assert store.used_by("1,250.00 USD") == []
+    assert [fact.text for fact in store.used()] == ["W2378156"]
