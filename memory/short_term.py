@@ -69,6 +69,7 @@ class ShortTermMemory:
         self.counter = counter or TokenCounter()
         self.facts = facts if facts is not None else WorkingFacts()
         self.journal = journal or Journal()
+        self.facts.on_edit = lambda edit: self.journal.append(self.run, "fact", edit)
         self.run = run or uuid4().hex[:12]
         self.compactions: list[Compaction] = []
         self.alternate = alternate
@@ -313,5 +314,7 @@ class ShortTermMemory:
                 self.calibration.learn(entry.body["counted"], entry.body["reported"])
             elif entry.kind == "budget":
                 self.budget = Budget(entry.body["limit"])
+            elif entry.kind == "fact":
+                self.facts.redo(entry.body)
             elif entry.kind == "futile":
                 self._futile = entry.body["below"]

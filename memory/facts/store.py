@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice
+from typing import Any
 
 from .choosing import fit
 from .entries import Entry, Index
@@ -42,6 +43,8 @@ class WorkingFacts:
     """
 
     def __init__(self) -> None:
+        self.on_edit: Callable[[dict[str, Any]], object] | None = None
+        """Told of every pin, correction and deletion before it is made, so that a journal can hold it."""
         self._observations: list[_Observation] = []
         self._settled = 0
         self._index = Index()
@@ -147,22 +150,41 @@ class WorkingFacts:
 
     def pin(self, fact: Fact | str) -> None:
         """Shows this fact first, whatever the ranking says. Raises KeyError for an unknown fact."""
-        entry = self._entry(fact)
-        entry.pinned = True
-        self._pinned.append(entry)
+        self._edit("pin", fact)
 
     def correct(self, fact: Fact | str, value: Decimal, text: str | None = None) -> Fact:
         """Replaces the number of a fact; the old reading stays in its history. Raises KeyError for an unknown fact."""
-        entry = self._entry(fact)
-        old = entry.fact
-        new = Fact(old.kind, text or str(value), old.span, value, None, None, old.unit, old.source, old.at, old.label)
-        entry.older.append(old)
-        entry.fact = new
-        return new
+        return self._edit("correct", fact, value, text or str(value))
 
     def delete(self, fact: Fact | str) -> None:
         """Shows this fact no more. Raises KeyError for an unknown fact."""
-        self._entry(fact).deleted = True
+        self._edit("delete", fact)
+
+    def redo(self, edit: Mapping[str, Any]) -> None:
+        """Makes an edit again that `on_edit` was told of."""
+        value = None if edit["value"] is None else Decimal(edit["value"])
+        self._apply(self._entry(Fact.from_dict(edit["fact"])), edit["what"], value, edit["text"])
+
+    def _edit(self, what: str, fact: Fact | str, value: Decimal | None = None, text: str | None = None) -> Fact:
+        entry = self._entry(fact)
+        if self.on_edit is not None:
+            written = None if value is None else str(value)
+            self.on_edit({"what": what, "fact": entry.fact.to_dict(), "value": written, "text": text})
+        self._apply(entry, what, value, text)
+        return entry.fact
+
+    def _apply(self, entry: Entry, what: str, value: Decimal | None, text: str | None) -> None:
+        old = entry.fact
+        if what == "pin":
+            entry.pinned = True
+            self._pinned.append(entry)
+        elif what == "delete":
+            entry.deleted = True
+        else:
+            entry.older.append(old)
+            entry.fact = Fact(
+                old.kind, text or old.text, old.span, value, None, None, old.unit, old.source, old.at, old.label
+            )
 
     def render(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,16 @@ def test_run_that_another_one_interrupted_can_be_resumed() -> None:
     memory.begin("count the piers", run_id="r2")
     memory.resume("r1")
     assert memory.context()[0]["content"] == "measure all"
+
+
+def test_what_was_said_of_facts_holds_after_a_resume(tmp_path: Path) -> None:
+    with closing(Memory(1200, journal=tmp_path / "j.db", counter=COUNTER)) as memory:
+        memory.begin("measure all", run_id="r1")
+        memory.add({"role": "user", "content": "bow 0.25 m; stern 1.25 m; keel 2.25 m"})
+        memory.facts.pin("0.25 m")
+        memory.facts.delete("1.25 m")
+        memory.facts.correct("2.25 m", Decimal("2.5"), "2.5 m")
+    with closing(Memory(1200, journal=tmp_path / "j.db", counter=COUNTER)) as memory:
+        memory.resume("r1")
+        assert {fact.text for fact in memory.facts if fact.unit == "m"} == {"0.25 m", "2.5 m"}
+        assert memory.facts.render(12) == "m2: bow 0.25 m"
