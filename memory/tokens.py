@@ -114,7 +114,7 @@ class TokenCounter:
         """Tokens that a list of tool schemas adds to a prompt."""
         if not schemas:
             return 0
-        return TOOLS_END + sum(self._schema(schema.get("function", schema)) for schema in schemas)
+        return TOOLS_END + sum(self._schema(schema) for schema in schemas)
 
     def truncate(self, text: str, max_tokens: int) -> str:
         """The longest beginning of a text that is found to take at most `max_tokens`; no character is broken."""
@@ -129,16 +129,20 @@ class TokenCounter:
             return self.count(str(part.get("text", "")))
         if part.get("type") == "image_url":
             return image_tokens(part.get("image_url"))
-        return self.count(json.dumps(part, ensure_ascii=False, default=str))
+        return self._as_json(part)
 
-    def _schema(self, function: Any) -> int:
+    def _schema(self, schema: Any) -> int:
+        function: Any = cast(Any, schema).get("function", schema) if isinstance(schema, Mapping) else schema
         if not isinstance(function, Mapping):
-            return self.count(json.dumps(function, ensure_ascii=False, default=str))
+            return self._as_json(function)
         fields = cast(Mapping[str, Any], function)
         description = str(fields.get("description") or "").removesuffix(".")
         total = TOOL_FRAME + self.count(f"{fields.get('name')}:{description}")
-        parameters = cast(Mapping[str, Any], fields.get("parameters") or {})
-        return total + self._properties(cast(Mapping[str, Any], parameters.get("properties") or {}))
+        parameters: Any = fields.get("parameters") or {}
+        properties: Any = cast(Any, parameters).get("properties") or {} if isinstance(parameters, Mapping) else None
+        if not isinstance(properties, Mapping):  # not a schema that a server takes; counted all the same
+            return total + self._as_json(parameters)
+        return total + self._properties(cast(Mapping[str, Any], properties))
 
     def _properties(self, properties: Mapping[str, Any]) -> int:
         total = PROPERTIES_FRAME if properties else 0
@@ -150,9 +154,13 @@ class TokenCounter:
             schema = cast(Mapping[str, Any], raw)
             description = str(schema.get("description") or "").removesuffix(".")
             total += self.count(f"{key}:{schema.get('type')}:{description}")
-            for item in cast(Sequence[Any], schema.get("enum") or ()):
+            choices: Any = schema.get("enum")
+            for item in cast(list[Any], choices) if isinstance(choices, list) else ():
                 total += ENUM_ITEM_FRAME + self.count(str(item))
             nested = {k: v for k, v in schema.items() if k not in ("type", "description", "enum")}
             if nested:  # the cookbook stops at flat schemas; deeper ones are counted as the JSON they are
-                total += self.count(json.dumps(nested, ensure_ascii=False, default=str))
+                total += self._as_json(nested)
         return total
+
+    def _as_json(self, value: Any) -> int:
+        return self.count(json.dumps(value, ensure_ascii=False, default=str))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from carryforward.memory import Budget, BudgetError, TokenCounter
 from carryforward.memory.tokenizers import Estimate
@@ -113,3 +115,11 @@ def test_budget_keeps_the_output_free() -> None:
     assert Budget(32768).max_output(135, 1_000_000) == 32633
     with pytest.raises(BudgetError, match="window"):
         Budget(0)
+
+
+@pytest.mark.parametrize(
+    "schema", ["search", {"function": None}, {"name": "f", "parameters": [1]}, {"parameters": {"properties": [1]}},
+               {"parameters": {"properties": {"x": {"enum": 3}}}}]
+)  # fmt: skip
+def test_a_schema_that_is_none_is_counted_all_the_same(schema: Any) -> None:
+    assert COUNTER.tools([schema]) > 0
