@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import random
-import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -70,37 +67,27 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
             assert (found.outcome.id, found.cosine) == (f"{name}-13", pytest.approx(1, abs=1e-3))
 
 
-def killed_while_writing(folder: Path, kills: int, seed: int) -> None:
-    """Kill writers at random moments, and see that all they acknowledged is there, with its vector."""
-    chance = random.Random(seed)
-    stored: set[str] = set()
-    for round_ in range(kills):
-        # The first number is high enough for some kills to fall into the handing over to Chroma.
-        writer = start_writer(folder, f"r{round_}", 0, 2_000)
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "open\n"
-        time.sleep(chance.uniform(0, 0.5))
-        writer.send_signal(signal.SIGKILL)
-        stored |= {line.strip() for line in writer.stdout.readlines() if line.endswith("\n")}
-        writer.wait()
-        writer.stdout.close()
-    with open_folder(folder) as memory:
-        assert stored <= {outcome.id for outcome in memory.outcomes()}
-        assert memory.stats()["not_embedded"] == 0
-        for identifier in chance.sample(sorted(stored), min(20, len(stored))):
-            name, _, number = identifier.partition("-")
-            (found,) = memory.recall(f"{name} task number {number}", k=1)
-            assert found.outcome.id == identifier
+def kill_writers(folder: Path, kills: int) -> str:
+    root = Path(__file__).parents[3]
+    campaign = subprocess.run(
+        [sys.executable, "-m", "tests.memory.long_term.kills", str(folder), "--kills", str(kills)],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=False,
+    )
+    assert campaign.returncode == 0, campaign.stderr
+    return campaign.stdout.splitlines()[-1]
 
 
 def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    killed_while_writing(tmp_path, kills=4, seed=1)
+    assert kill_writers(tmp_path / "kills", 5).startswith("5 kills")
 
 
 @pytest.mark.soak
 def test_a_thousand_kills(tmp_path: Path) -> None:
-    for seed in range(100):
-        killed_while_writing(tmp_path / str(seed), kills=10, seed=seed)
+    assert kill_writers(tmp_path / "kills", 1000).startswith("1000 kills")
 
 
 def test_a_kill_between_store_and_index_is_repaired_on_opening(tmp_path: Path) -> None:
