@@ -34,7 +34,10 @@ Versions = dict[str, int | None]
 """id -> version of the outcome, None for forgotten."""
 FORK = multiprocessing.get_context("fork")
 ROUNDS_PER_FOLDER = 10
-LONGEST_LIFE = 1.2  # seconds
+# Seconds: how long a writer lives that is not aimed at anything, and about how long it takes what it may be aimed at.
+LONGEST_LIFE = 1.2
+AIMS = {"opening": 0.2, "one": 0.003, "many": 0.5, "update": 0.004, "forget": 0.002, "reopen": 0.2, "reindex": 0.5}
+AIMS["handing over to Chroma"] = 0.5
 
 
 def outcome(identifier: str, version: int) -> Outcome:
@@ -64,7 +67,7 @@ def write(folder: Path, model: str, name: str, owned: dict[str, int], seed: int,
         told.send(("inside", "after handing over", {}))
 
     VectorIndex._advance = watched
-    told.send(("begin", "opening", {}))
+    told.send(("inside", "opening", {}))
     memory = open_folder(folder, model)
     next_version = 1 + max(owned.values(), default=0)
     for number in range(10**9):
@@ -137,6 +140,36 @@ def check(folder: Path, model: str, resume: bool, seed: int, answer: Connection)
     answer.send({key: stored.steps for key, stored in found.items()})
 
 
+class Victim:
+    """A writer with the moment at which it is killed.
+
+    That is some time after it started, or after it told that it began what it is aimed at: most changes are so
+    short that they would hardly ever be hit otherwise.
+    """
+
+    def __init__(self, process: multiprocessing.process.BaseProcess, chance: random.Random) -> None:
+        self.process = process
+        self.told: list[tuple[str, str, Versions]] = []
+        self.killed = False
+        self._chance = chance
+        self._aim = chance.choice(["", *AIMS])
+        self._aim_from = time.monotonic() + chance.choice([0, chance.uniform(0, LONGEST_LIFE / 2)])
+        self.until = time.monotonic() + (LONGEST_LIFE * 3 if self._aim else chance.uniform(0, LONGEST_LIFE))
+
+    def hear(self, message: tuple[str, str, Versions]) -> None:
+        self.told.append(message)
+        step, what, _ = message
+        if step != "done" and what.partition(":")[0] == self._aim and time.monotonic() > self._aim_from:
+            self.until = min(self.until, time.monotonic() + self._chance.uniform(0, AIMS[self._aim]))
+
+    def kill_if_due(self) -> None:
+        if not self.killed and time.monotonic() >= self.until:
+            self.killed = True
+            self.until += 60  # the end of its pipe is heard long before
+            self.process.kill()
+            self.process.join()
+
+
 @dataclass
 class Store:
     """What the test knows of a folder: the versions that were acknowledged, and those that were on their way."""
@@ -150,32 +183,28 @@ class Store:
     killed_during: Counter[str] = field(default_factory=Counter[str])
 
     def round(self, name: str, writers: int, chance: random.Random) -> None:
-        """Start writers, each with outcomes of its own, and kill them one after the other."""
-        running: list[tuple[float, Connection, multiprocessing.process.BaseProcess]] = []
-        ends: list[Connection] = []
+        """Start writers, each with outcomes of its own, and kill each at a moment of its own."""
+        running: dict[Connection, Victim] = {}
         for at in range(writers):
             mine = dict(sorted(self.kept.items())[at::writers])
             ours, theirs = FORK.Pipe(duplex=False)
-            seed = chance.randrange(10**9)
-            process = FORK.Process(
-                target=write, args=(self.folder, self.model, f"{name}{'ab'[at]}", mine, seed, theirs)
-            )
+            arguments = (self.folder, self.model, f"{name}{'ab'[at]}", mine, chance.randrange(10**9), theirs)
+            process = FORK.Process(target=write, args=arguments)
             process.start()
             theirs.close()
-            ends.append(ours)
-            running.append((time.monotonic() + chance.uniform(0, LONGEST_LIFE), ours, process))
-        told: dict[Connection, list[tuple[str, str, Versions]]] = {end: [] for end in ends}
-        open_ends = set(ends)
-        for until, _, process in sorted(running, key=lambda writer: writer[0]):
-            while open_ends and (left := until - time.monotonic()) > 0:
-                receive(connection.wait(open_ends, left), told, open_ends)
-            assert process.is_alive(), "a writer ended by itself"
-            process.kill()
-            process.join()
-        while open_ends:
-            receive(connection.wait(open_ends), told, open_ends)
-        for messages in told.values():
-            self._note(messages)
+            running[ours] = Victim(process, chance)
+        while running:
+            left = min(victim.until for victim in running.values()) - time.monotonic()
+            for end in connection.wait(running, max(0, left)):
+                assert isinstance(end, Connection)
+                try:
+                    running[end].hear(end.recv())
+                except EOFError:
+                    victim = running.pop(end)
+                    assert victim.killed, "a writer ended by itself"
+                    self._note(victim.told)
+            for victim in running.values():
+                victim.kill_if_due()
 
     def _note(self, messages: list[tuple[str, str, Versions]]) -> None:
         """Read what one writer told before it was killed."""
@@ -213,17 +242,6 @@ class Store:
             allowed = {self.kept.get(key)} | ({self.in_flight[key]} if key in self.in_flight else set())
             assert found.get(key) in allowed, f"{self.folder}: {key} is {found.get(key)}, expected {allowed}"
         self.kept, self.in_flight, self.reindexing = found, {}, False
-
-
-def receive(
-    ready: list[object], told: dict[Connection, list[tuple[str, str, Versions]]], open_ends: set[Connection]
-) -> None:
-    for end in ready:
-        assert isinstance(end, Connection)
-        try:
-            told[end].append(end.recv())
-        except EOFError:
-            open_ends.discard(end)
 
 
 def campaign(folder: Path, kills: int, seed: int) -> Iterator[Counter[str]]:
