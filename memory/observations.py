@@ -16,6 +16,7 @@ from .tokens import TokenCounter
 Values = Callable[[int, str], str]
 
 VALUES_SHARE = 0.5  # of the room: values of what is cut
+_SLACK = 0.1  # of the room: so much left free by the values goes back to the text
 HEAD_SHARE, ABOUT_SHARE = 0.5, 0.2  # of the text's room: its beginning, and lines about the task; the end has the rest
 _LONGEST_JSON = 2_000_000  # characters; parsing more to show a few hundred tokens is not worth the time
 _WORD = re.compile(r"[A-Za-z]{4,}|[\u4e00-\u9fff](?=([\u4e00-\u9fff]))")
@@ -35,7 +36,8 @@ def clamp(
         ref: where the whole text can be read again.
         about: words of the task; lines that share them are preferred.
         values: writes figures and identifiers in so many tokens, without those in a text that is shown already;
-            they stand first, in the place that the text leaves, at least `VALUES_SHARE` of it.
+            they stand first, in the place that the text leaves, at least `VALUES_SHARE` of it. Prose has back what
+            they don't need: its names are no values.
     """
     whole = counter.count(text)
     if whole <= room:
@@ -45,8 +47,13 @@ def clamp(
     if left <= 0:
         return counter.truncate(f"[shortened, see {ref}]", room)
     text_room = left - int(left * VALUES_SHARE) if values is not None else left
-    body = _clamp_json(text, text_room, counter) or _clamp_lines(text, text_room, counter, _words(about))
+    json_body = _clamp_json(text, text_room, counter)
+    body = json_body or _clamp_lines(text, text_room, counter, _words(about))
     first = values(left - counter.count(body), body) if values is not None else ""
+    unused = left - counter.count(body) - counter.count(first)
+    if values is not None and json_body is None and unused > left * _SLACK:
+        body = _clamp_lines(text, text_room + unused, counter, _words(about))
+        first = values(left - counter.count(body), body)
     cut = max(0, whole - counter.count(body))
     shown = "\n".join(part for part in (first, body, last.format(cut)) if part)
     return shown if counter.count(shown) <= room else counter.truncate(f"[shortened, see {ref}] {body}", room)

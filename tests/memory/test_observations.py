@@ -62,6 +62,12 @@ def test_values_of_the_cut_part_come_first() -> None:
     assert shown.startswith("depth 12.5 m\n")
 
 
+def test_prose_has_the_room_that_the_values_leave() -> None:
+    prose = "Nick Park directed the film together with Steve Box at the studio in Bristol. " * 40
+    shown = clamp(prose, 200, COUNTER, "m7", values=lambda *_: "m7: founded 1972")
+    assert COUNTER.count(shown) > 170
+
+
 def test_digest_is_one_line_with_the_ref() -> None:
     line = digest("\n\n<output>\ntotal 712\n" + "x\n" * 500, 900, COUNTER, "m7")
     assert line == "[m7: 900 tokens, lookup m7] <output>"
