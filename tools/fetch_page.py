@@ -73,7 +73,7 @@ def page_text(page: Page) -> str:
 def _decode(page: Page) -> str:
     try:
         return page.body.decode(page.charset or "utf-8-sig", "replace")
-    except LookupError:  # the server names a charset that does not exist
+    except (LookupError, ValueError):  # the server names a charset that does not exist or cannot skip faults
         return page.body.decode("utf-8", "replace")
 
 

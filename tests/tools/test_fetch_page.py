@@ -169,6 +169,7 @@ def test_brings_the_main_text(web: Web, path: str):
             "gb2312",
         ),
         (b"<html><body>" + b"<p>16.3 m</p>" * 40_000, "no-such-charset"),
+        *((b"<html><body><p>16.3 m and more words</p>", charset) for charset in ("idna", "hex", "a\0")),
         ("<html><head><meta charset=gbk></head><body><p>潮差 16.3 m</p></body></html>".encode("gbk"), None),
     ],
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -126,6 +127,7 @@ def test_arguments_are_fitted_where_nothing_is_lost(sent: dict[str, Any], fitted
         ({"limit": 1, "limt": 2}, "no parameter 'limt'; did you mean 'limit'"),
         ({"limit": 1, "ratio": "NaN"}, "'ratio'"),
         ({"limit": "9" * 5000}, "'limit'"),
+        ({"limit": 1, "ratio": "1e400"}, "'ratio'"),
         ({"limit": 1, "tags": "[" * 100_000}, ""),
         ({"limit": 1, "place": json.loads('{"name":' * 900 + "1" + "}" * 900)}, "nested"),
     ],
@@ -179,6 +181,88 @@ def test_arguments_that_fit_stay_as_they_are_also_as_text(arguments: dict[str, A
     as_text = {k: v if isinstance(v, str) else json.dumps(v) for k, v in arguments.items()}
     box.call("plan", as_text)
     assert received == [arguments, arguments]
+
+
+def asked_with(schema: Any, value: Any) -> Any:
+    """What a tool receives for a parameter of this schema."""
+    received: list[Any] = []
+    definitions = {"tree": {"type": "object", "properties": {"below": {"$ref": "#/$defs/tree"}}}}
+    parameters = {"type": "object", "properties": {"a": schema}, "$defs": {**definitions, "loop": LOOP}}
+    Toolbox([Tool("ask", "", parameters, lambda a: received.append(a))]).call("ask", {"a": value})
+    return received[0]
+
+
+LOOP = {"$ref": "#/$defs/loop"}
+INTEGER = {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "fitted"),
+    [
+        (True, "1", "1"),
+        ({"anyOf": [INTEGER, {"type": "string"}]}, "007", "007"),
+        ({"anyOf": [INTEGER, {"type": "boolean"}]}, "7", 7),
+        ({"type": ["number", "null"]}, "2.5", 2.5),
+        ({"type": "object", "additionalProperties": INTEGER}, {"x": "1"}, {"x": 1}),
+        ({"type": "array", "prefixItems": [INTEGER], "items": {"type": "string"}}, ["1", 2], [1, "2"]),
+        ({"$ref": "#/$defs/tree"}, '{"below": "{}"}', {"below": {}}),
+        ({"type": "array", "items": {"anyOf": [{"$ref": "#/properties/a"}, INTEGER]}}, [["1"], 2], [[1], 2]),
+    ],
+)
+def test_schemas_of_every_form_are_understood(schema: Any, sent: Any, fitted: Any):
+    assert asked_with(schema, sent) == fitted
+
+
+def test_lists_of_schemas_are_read_as_draft_7_writes_them():
+    received: list[Any] = []
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": [INTEGER, {"type": "string"}]}},
+    }
+    Toolbox([Tool("ask", "", schema, lambda a: received.append(a))]).call("ask", {"a": ["1", 2, 3]})
+    assert received == [[1, "2", 3]]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "int"},
+        {"type": "string", "pattern": "("},
+        {"type": "integer", "minimum": "3"},
+        {"type": "number", "multipleOf": 0},
+        {"enum": 3},
+        {"type": "array", "items": 3},
+        {"$ref": "#/$defs/none"},
+        {"$ref": "#/$defs/loop"},
+        {"$ref": "#elsewhere"},
+        {"$dynamicRef": "#elsewhere"},
+        json.loads('{"not":' * 900 + "{}" + "}" * 900),
+    ],
+)
+def test_a_broken_schema_is_one_line(schema: Any):
+    with pytest.raises(ToolError, match="ask cannot be called, its schema is broken") as refused:
+        asked_with(schema, "1")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_schema_of_a_stranger_fetches_nothing():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        with pytest.raises(ToolError, match="is no place in it"):
+            asked_with({"$ref": f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"}, "1")
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_the_tool_cannot_change_what_the_caller_holds():
+    def spoil(anything: Any) -> None:
+        """Change the argument."""
+        anything.append(1)
+
+    sent = {"anything": ["a"]}
+    Toolbox([spoil]).call("spoil", sent)
+    assert sent == {"anything": ["a"]}
 
 
 def test_an_unknown_tool_is_named_with_the_nearest():
