@@ -16,6 +16,7 @@ from .prices import Price, price_of
 from .reply import Reply
 from .result import Stop
 
+_REPLY_LENGTH = frozenset({"max_tokens", "max_completion_tokens"})
 _SHRUNK = 0.7  # of the context that a server found too long: how much the next try may take
 
 
@@ -63,7 +64,9 @@ class Asker:
         limit = self._limits.seconds
         return None if limit is None else max(0.0, limit - (time.monotonic() - self._began))
 
-    async def ask(self, tools: list[dict[str, Any]] | None, *, step: bool) -> Reply:
+    async def ask(
+        self, tools: list[dict[str, Any]] | None, *, step: bool, options: Mapping[str, Any] | None = None
+    ) -> Reply:
         """A reply to the context of the memory; one that the server finds too long is shortened, once.
 
         Raises:
@@ -71,17 +74,18 @@ class Asker:
             Stop: the time is up, or the cost can't be known.
             BudgetError: system prompt and tool schemas leave no room in the budget.
         """
+        sent = {**(options or {}), **self._options}
         try:
-            return await self._call(tools, step)
+            return await self._call(tools, step, sent)
         except ContextTooLongError as error:
             self._emit(Warned(self.spent.steps, str(error)))
             self._memory.shrink(_SHRUNK)
             try:
-                return await self._call(tools, step)
+                return await self._call(tools, step, sent)
             except BudgetError:
                 raise error from None
 
-    async def _call(self, tools: list[dict[str, Any]] | None, step: bool) -> Reply:
+    async def _call(self, tools: list[dict[str, Any]] | None, step: bool, options: Mapping[str, Any]) -> Reply:
         await self._memory.compact()
         context = self._memory.context()
         self._tell_context(len(context))
@@ -89,7 +93,7 @@ class Asker:
         timer = asyncio.timeout(self.seconds_left())
         try:
             async with timer:
-                reply = await self._model.complete(context, tools, **self._options)
+                reply = await self._model.complete(context, tools, **{**self._room(options), **options})
         except TimeoutError as error:
             if not timer.expired():
                 raise ModelError(f"the model took too long: {error}") from error
@@ -98,20 +102,29 @@ class Asker:
         self._tell_reply(reply, time.monotonic() - began)
         return reply
 
+    def _room(self, options: Mapping[str, Any]) -> dict[str, int]:
+        """The tokens that the budget keeps free for the reply, unless the options say how many it may have."""
+        budget = self._memory.budget
+        if not budget.output or _REPLY_LENGTH & options.keys():
+            return {}
+        return {"max_tokens": budget.max_output(self._memory.short_term.tokens, budget.output)}
+
     def _count(self, reply: Reply, step: bool) -> None:
         usage, spent = reply.usage, self.spent
-        price = self._price or price_of(reply.model)
-        if price is None and self._limits.cost is not None:
-            raise Stop("error", f"no price is known for {reply.model}: give the agent one (price=Price(…))", ask=False)
         spent.steps += step
         spent.prompt_tokens += usage.prompt_tokens
         spent.completion_tokens += usage.completion_tokens
         spent.cached_tokens += usage.cached_tokens
-        if price is not None:
+        price = self._price or price_of(reply.model)
+        if price is None:
+            spent.cost = None
+        elif spent.cost is not None:
             spent.cost += price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
         spent.seconds = time.monotonic() - self._began
         if reply.measured_prompt_tokens is not None:
             self._memory.learn_usage(reply.measured_prompt_tokens)
+        if spent.cost is None and self._limits.cost is not None:
+            raise Stop("error", f"no price is known for {reply.model}: give the agent one (price=Price(…))", ask=False)
 
     def _tell_context(self, messages: int) -> None:
         short, step = self._memory.short_term, self.spent.steps + 1

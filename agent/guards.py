@@ -68,13 +68,16 @@ class LoopGuard:
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has used up so far: model calls, tokens in and out, US dollars, seconds of work."""
+    """What a run has used up so far: model calls, tokens in and out, US dollars, seconds of work.
+
+    `cost` is None once a call was made whose price is not known.
+    """
 
     steps: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
     seconds: float = 0.0
 
     @property
@@ -107,7 +110,8 @@ class Limits:
         """The first limit that is used up, if one is."""
         for kind in _LIMITS:
             limit = cast("float | None", getattr(self, kind))
-            if limit is not None and getattr(spent, kind) >= limit:
+            used = cast("float | None", getattr(spent, kind))
+            if limit is not None and used is not None and used >= limit:
                 return kind
         return None
 

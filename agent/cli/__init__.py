@@ -2,7 +2,7 @@
 
 import typer
 
-from . import demo, doctor, memories, replay, run, runs
+from . import demo, doctor, eval, memories, replay, run, runs
 from .common import version
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app.callback()(version)
 app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("approve")(run.approve)
+app.command("eval")(eval.evaluate)
 app.command("replay")(replay.replay)
 app.command("doctor")(doctor.doctor)
 app.add_typer(memories.app, name="memories")
