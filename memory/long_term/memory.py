@@ -23,6 +23,7 @@ from .outcome import STATUSES, Outcome, now
 from .parts import embed_outcomes, search_text
 from .places import default_folder, replica_folder
 from .recall import Recall, format_recalls, without_notes
+from .retention import beyond
 from .search import Search
 from .store import Draft, RecordStore
 from .terms import fingerprint
@@ -178,12 +179,50 @@ class LongTermMemory:
             return self._backend.delete([id])
         if older_than is None and tag is None and namespace is None:
             raise ValueError("say what to forget: an id, older_than=, tag= or namespace=")
-        limit = now() - older_than if isinstance(older_than, timedelta) else older_than
-        if limit is not None and limit.tzinfo is None:
-            limit = limit.astimezone()
+        limit = _moment(older_than)
         tags = () if tag is None else (tag,)
         doomed = [o.id for o in self.outcomes(tags=tags) if limit is None or o.finished_at < limit]
         return self._backend.delete(doomed)
+
+    def retain(
+        self,
+        *,
+        newest: int | None = None,
+        within: timedelta | datetime | None = None,
+        per_goal: int | None = None,
+        keep_status: Sequence[str] = (),
+        keep_tags: Sequence[str] = (),
+        dry_run: bool = False,
+    ) -> list[str]:
+        """Forget what goes beyond any of the limits; the ids of what was forgotten, the oldest first.
+
+        Args:
+            newest: so many outcomes stay at most, the newest.
+            within: what was finished earlier goes: an age, or a moment.
+            per_goal: so many of the same goal stay at most, the newest; what succeeded and what did not are counted
+                apart.
+            keep_status, keep_tags: what has one of these statuses or tags stays, and is not counted.
+            dry_run: forget nothing, only tell what would be.
+
+        Raises:
+            ValueError: no limit was named, or one is negative.
+            OutcomeError: an unknown status.
+        """
+        limits = (newest, within, per_goal)
+        if limits == (None, None, None) or any(isinstance(limit, int) and limit < 0 for limit in limits):
+            raise ValueError("say what may stay: newest=, within= or per_goal=, none of them negative")
+        self._backend.sync()
+        gone = beyond(
+            self._store,
+            newest=newest,
+            since=_moment(within),
+            per_goal=per_goal,
+            keep_status=keep_status,
+            keep_tags=keep_tags,
+        )
+        if not dry_run:
+            self._backend.delete(gone)
+        return gone
 
     # ------------------------------------------------------------------ reading
 
@@ -344,6 +383,13 @@ class LongTermMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _moment(limit: timedelta | datetime | None) -> datetime | None:
+    """A limit in time as a moment: so long ago, or itself; without a zone it is local time."""
+    if isinstance(limit, timedelta):
+        return now() - limit
+    return limit.astimezone() if limit is not None and limit.tzinfo is None else limit
 
 
 def _draft(outcome: Outcome) -> Draft:
