@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -15,8 +15,13 @@ BEGIN = (
 )
 END = "End of the notes from earlier tasks."
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}\n(?:>.*\n)*{re.escape(END)}\n?")
-# Characters of one field when a note has to be shortened, in the order they are tried.
-_WIDTHS = (2_000, 400, 100)
+# Characters that a field may take, and, for a note that is too long, what is cut next: the way first, the result last.
+_WIDTH = 2_000
+_CUTS = (
+    *(("way", 400), ("way", 100)),
+    *(("facts", 400), ("task", 400), ("lesson", 400), ("result", 400)),
+    *(("way", 0), ("facts", 100), ("task", 100), ("lesson", 100), ("result", 100)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,12 @@ def format_recalls(
     """Recalled outcomes as one block for a context; empty text when there are none, or none fits.
 
     Every line of an outcome is quoted with "> ", so that no content can look like the end of the block. With
-    `budget_tokens`, measured by `count`, notes are shortened with a visible mark, and the last ones left out.
+    `budget_tokens`, measured by `count`, notes are shortened with a visible mark (the summary of the way first, the
+    result last), and the last ones left out.
     """
     shown: list[str] = []
     for recall in recalls:
-        for width in _WIDTHS:
-            note = _note(recall, width)
+        for note in _notes(recall):
             block = "\n".join([BEGIN, *shown, note, END])
             if budget_tokens is None or count(block) <= budget_tokens:
                 shown.append(note)
@@ -107,23 +112,21 @@ def without_notes(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
-def _note(recall: Recall, width: int) -> str:
+def _notes(recall: Recall) -> Iterator[str]:
+    """The note of an outcome, then shorter and shorter ones; id, date and status stay whole."""
     outcome = recall.outcome
-    lines = [f"[{outcome.id}] {outcome.finished_at:%Y-%m-%d}, {outcome.status}"]
+    head = f"[{outcome.id}] {outcome.finished_at:%Y-%m-%d}, {outcome.status}"
     if recall.is_warning:
-        lines[0] += ": a warning, this attempt did not succeed"
-    lines += _field("task", outcome.goal, width)
-    lines += _field("result", outcome.result, width)
-    lines += _field("way", outcome.summary, width)
-    for lesson in outcome.lessons:
-        lines += _field("lesson", lesson, width)
+        head += ": a warning, this attempt did not succeed"
     facts = [f"{fact.label}: {fact.text}" if fact.label else fact.text for fact in outcome.facts]
-    lines += _field("facts", "; ".join(facts), width)
-    return "\n".join(f"> {part}" for line in lines for part in line.splitlines())
+    fields = [("task", outcome.goal), ("result", outcome.result), ("way", outcome.summary)]
+    fields += [("lesson", lesson) for lesson in outcome.lessons] + [("facts", "; ".join(facts))]
+    widths = {name: _WIDTH for name, _ in fields}
+    for name, width in (("", 0), *_CUTS):
+        widths[name] = width
+        lines = [head, *(f"{name}: {_cut(text, widths[name])}" for name, text in fields if text.strip())]
+        yield "\n".join(f"> {part}" for line in lines for part in line.splitlines())
 
 
-def _field(name: str, text: str, width: int) -> list[str]:
-    if not text.strip():
-        return []
-    cut = text if len(text) <= width else f"{text[:width]} […{len(text) - width} characters left out]"
-    return [f"{name}: {cut}"]
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[:width]} […{len(text) - width} characters left out]".lstrip()

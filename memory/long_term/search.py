@@ -87,6 +87,8 @@ class Search:
             if self._key and self._key in (stored.goal_key, stored.text_key):
                 lexical = 1.0
             cosine = cosines.get(stored.row)
+            if cosine is not None:
+                cosine = min(1.0, max(-1.0, cosine))  # float32 gives 1.0000001 for equal texts
             score = ranking.score(cosine, lexical, self._trust)
             found.append(Candidate(stored, score, cosine, lexical, tuple(held)))
         found.sort(key=lambda candidate: -(candidate.score + self._boost(candidate.stored)))

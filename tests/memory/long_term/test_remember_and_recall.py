@@ -336,6 +336,88 @@ def test_an_outcome_does_not_contain_what_was_recalled(memory: LongTermMemory) -
     assert memory.get("b").result.strip() == "The ferry goes at 7"
 
 
+def a_week(memory: LongTermMemory) -> None:
+    """Outcomes 0 to 6, the higher the newer, a day apart; 0 and 3 failed, 1 is pinned, 2, 4 and 6 have one goal."""
+    memory.remember_many(
+        Outcome(
+            "back up the archive" if n in (2, 4, 6) else f"task number {n}",
+            id=str(n),
+            status="failed" if n in (0, 3) else "succeeded",
+            tags=("pinned",) if n == 1 else (),
+            finished_at=NOON + timedelta(days=n),
+        )
+        for n in (3, 1, 4, 0, 5, 2, 6)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "gone"),
+    [
+        ({"newest": 7}, ""),
+        ({"newest": 3}, "0123"),
+        ({"newest": 0}, "0123456"),
+        ({"within": NOON + timedelta(days=4)}, "0123"),
+        ({"per_goal": 1}, "24"),
+        ({"per_goal": 2, "within": NOON + timedelta(days=1)}, "02"),
+        ({"newest": 2, "per_goal": 1}, "01234"),
+        ({"newest": 3, "keep_status": ["failed"]}, "12"),
+        ({"newest": 3, "keep_status": ["failed"], "keep_tags": ["pinned"]}, "2"),
+        ({"within": timedelta(days=1), "keep_tags": ["pinned", "other"]}, "023456"),
+    ],
+)
+def test_what_a_rule_does_not_keep_is_forgotten(memory: LongTermMemory, rule: dict, gone: str) -> None:
+    a_week(memory)
+    assert "".join(memory.retain(**rule, dry_run=True)) == gone
+    assert len(memory) == 7
+    assert "".join(memory.retain(**rule)) == gone
+    assert "".join(outcome.id for outcome in memory.outcomes()) == "".join(n for n in "0123456" if n not in gone)
+    assert memory.retain(**rule) == []
+
+
+def test_a_rule_reaches_no_other_namespace(open_memory: OpenMemory) -> None:
+    here, there = open_memory("here"), open_memory("there")
+    for memory in (here, there):
+        a_week(memory)
+    assert len(here.retain(newest=1)) == 6
+    assert (len(here), len(there)) == (1, 7)
+
+
+@pytest.mark.parametrize("rule", [{}, {"newest": -1}, {"per_goal": -1}, {"keep_tags": ["pinned"]}])
+def test_a_rule_without_sense_is_refused(memory: LongTermMemory, rule: dict) -> None:
+    with pytest.raises(ValueError, match="say what may stay"):
+        memory.retain(**rule)
+    with pytest.raises(OutcomeError, match="unknown status"):
+        memory.retain(newest=1, keep_status=["done"])
+
+
+def test_a_cosine_is_never_above_one(memory: LongTermMemory) -> None:
+    goals = [f"task {' '.join('abcdefg'[:n])} number {n}" for n in range(8)]
+    memory.remember_many(Outcome(goal) for goal in goals)
+    found = [memory.recall(goal, k=1)[0] for goal in goals]
+    assert [recall.outcome.goal for recall in found] == goals
+    assert all(recall.cosine == pytest.approx(1) and recall.cosine <= 1 for recall in found)
+
+
+def test_a_note_that_is_too_long_loses_the_way_first_and_the_result_last(memory: LongTermMemory) -> None:
+    from carryforward.memory.long_term import format_recalls
+
+    texts = {"goal": "g " * 150, "result": "r " * 150, "summary": "w " * 150, "lessons": ("l " * 150,)}
+    memory.remember(Outcome(id="o1", finished_at=datetime(2026, 5, 2, tzinfo=UTC), **texts))
+    recalls = memory.recall(texts["goal"])
+    whole = len(format_recalls(recalls))
+    seen: list[str] = []
+    for budget in range(whole, 0, -10):
+        block = format_recalls(recalls, budget, len)
+        assert len(block) <= budget
+        if not block:
+            break
+        assert "[o1] 2026-05-02, succeeded" in block
+        cut = [line[2:].partition(":")[0] for line in block.splitlines() if "characters left out" in line]
+        seen += [name for name in cut if name not in seen]
+    assert seen == ["way", "task", "lesson", "result"]
+    assert whole - len(block) > 600
+
+
 def test_stats_count(memory: LongTermMemory) -> None:
     memory.remember_many([Outcome("a"), Outcome("b", status="failed")])
     stats = memory.stats()
