@@ -15,7 +15,7 @@ from .approval import Allowed, Approver, Gate
 from .asking import Model
 from .errors import ToolsUnsupportedError
 from .events import Event, Finished, Recalled, RunStarted, Warned
-from .formats import FormatName, Language, reply_format
+from .formats import Constrain, FormatName, Language, reply_format
 from .guards import Limits
 from .loop import Reflect, Run, Setup
 from .model import ChatModel
@@ -51,6 +51,8 @@ class Agent:
         language: of the prompts, `en` or `zh`; by default that of the task.
         format_failures: replies in a row that can't be read, after which the run ends (twice as many for calls in the
             right form with a wrong name or wrong arguments).
+        constrain: have the server hold text replies to their form: by a `grammar` (GBNF, servers of llama.cpp), or by a
+            `json_schema` (in `response_format`, for the format json). Without it a model may reply as it likes.
         price: US dollars a million tokens; by default the list price of the model, where it is known.
         options: passed on with each model call (`temperature`, `seed`, …).
 
@@ -76,6 +78,7 @@ class Agent:
         system: str | None = None,
         language: Language | None = None,
         format_failures: int = 2,
+        constrain: Constrain | None = None,
         price: Price | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -85,8 +88,9 @@ class Agent:
             raise ValueError(f"approve must be a callback, 'terminal', 'journal' or None, not {approve!r}")
         if format_failures < 1:
             raise ValueError(f"format_failures must be at least 1, not {format_failures}")
-        if format != "auto":
-            reply_format(format)
+        form = reply_format("react" if format == "auto" else format)
+        if constrain is not None:
+            form.constraint((), constrain)
         self.model = _model(model) if isinstance(model, str) else model
         self.memory = memory or Memory(DEFAULT_BUDGET)
         for secret in getattr(self.model, "secrets", ()):
@@ -100,6 +104,7 @@ class Agent:
         self._system = system
         self._language: Language | None = language
         self._format_failures, self._price, self._options = format_failures, price, dict(options or {})
+        self._constrain: Constrain | None = constrain
 
     def run(self, task: str) -> RunResult:
         """Work on a task. Works in a notebook too, where a loop is running already.
@@ -235,6 +240,7 @@ class Agent:
             emit=emit,
             reflect=self._reflect,
             format_failures=self._format_failures,
+            constrain=self._constrain,
             price=self._price,
             options=self._options,
             recalled=recalled,

@@ -17,7 +17,7 @@ from .asking import Asker, Model
 from .calls import CallRunner
 from .errors import ModelError, ToolsUnsupportedError
 from .events import Event, Finished, Warned
-from .formats import Action, FinalAnswer, FormatProblem, Parsed, ReplyFormat
+from .formats import Action, Constrain, FinalAnswer, FormatProblem, Parsed, ReplyFormat
 from .guards import Circling, Limits, LoopGuard, looks_empty, looks_like_error
 from .past import Observation, Past
 from .prices import Price
@@ -46,6 +46,7 @@ class Setup:
     emit: Callable[[Event], None]
     reflect: Reflect = "on_error"
     format_failures: int = 2
+    constrain: Constrain | None = None
     price: Price | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     recalled: tuple[Any, ...] = ()
@@ -179,8 +180,11 @@ class Run:
         return self._texts.after_any if self._setup.reflect == "always" else ""
 
     async def _ask(self, *, with_tools: bool) -> Reply:
-        schemas = self._setup.tools.schemas() if with_tools and self._form.sends_tools else None
-        return await self._asker.ask(schemas or None, step=with_tools)
+        form, tools = self._form, self._setup.tools if with_tools else ()
+        if form.sends_tools:
+            return await self._asker.ask([tool.schema() for tool in tools] or None, step=with_tools)
+        held = form.constraint(tools, self._setup.constrain) if self._setup.constrain else {}
+        return await self._asker.ask(None, step=with_tools, options=held)
 
     def _record(self, reply: Reply, said: Parsed) -> None:
         problem = asdict(said) if isinstance(said, FormatProblem) else None

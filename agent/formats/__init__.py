@@ -11,6 +11,7 @@ from typing import Any
 
 from .base import (
     Action,
+    Constrain,
     FinalAnswer,
     FormatName,
     FormatProblem,
@@ -27,6 +28,7 @@ from .react import React
 
 __all__ = [
     "Action",
+    "Constrain",
     "FinalAnswer",
     "FormatName",
     "FormatProblem",

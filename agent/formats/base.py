@@ -11,6 +11,7 @@ from ...tools.definition import Tool
 
 FormatName = Literal["tools", "react", "bracket", "json"]
 Language = Literal["en", "zh"]
+Constrain = Literal["grammar", "json_schema"]
 
 Reason = Literal[
     "truncated_or_empty",  # cut off by the length limit, or nothing said
@@ -73,6 +74,14 @@ class ReplyFormat(Protocol):
 
     def instructions(self, tools: Tools) -> str:
         """The part of the system prompt that explains the format, with short right examples."""
+        ...
+
+    def constraint(self, tools: Tools, how: Constrain) -> dict[str, Any]:
+        """The options of a request by which the server holds its reply to this form; without tools, to an answer.
+
+        Raises:
+            ValueError: this form can't be told the server in that way.
+        """
         ...
 
     def parse(self, reply: str | Mapping[str, Any], tools: Tools, *, finish_reason: str | None = None) -> Parsed:

@@ -28,6 +28,7 @@ class Bracket(TextFormat):
 
     name: FormatName = "bracket"
     readers: tuple[Reader, ...] = (read_labelled, read_bare_call, read_printed, read_json)
+    open_rules = ("line", "bare")
 
     def render(self, parsed: Action | FinalAnswer) -> str:
         """The thought, and the call in brackets."""

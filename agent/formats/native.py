@@ -8,7 +8,19 @@ from typing import Any, cast
 
 from ...memory.messages import clean, content_text
 from .arguments import example_arguments, from_native, replayable
-from .base import Action, FinalAnswer, FormatName, FormatProblem, Language, Parsed, Tool, Tools, as_message, new_call_id
+from .base import (
+    Action,
+    Constrain,
+    FinalAnswer,
+    FormatName,
+    FormatProblem,
+    Language,
+    Parsed,
+    Tool,
+    Tools,
+    as_message,
+    new_call_id,
+)
 from .calls import CallReader
 from .lenient_json import without_surrogates
 from .printed_calls import read_all_printed
@@ -33,6 +45,14 @@ class NativeCalls:
     def instructions(self, tools: Tools) -> str:
         """Nothing: the server tells the model of its tools."""
         return ""
+
+    def constraint(self, tools: Tools, how: Constrain) -> dict[str, Any]:
+        """None: it is the server that writes the calls.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("native calls are held to their form by the server: constrain takes react, bracket or json")
 
     def parse(self, reply: str | Mapping[str, Any], tools: Tools, *, finish_reason: str | None = None) -> Parsed:
         """Read calls, or else the content as the final answer."""

@@ -24,6 +24,7 @@ class React(TextFormat):
 
     name: FormatName = "react"
     readers: tuple[Reader, ...] = (read_labelled, read_printed, read_json, read_bare_call)
+    open_rules = ("line", "text")
 
     def render(self, parsed: Action | FinalAnswer) -> str:
         """The labelled lines."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...memory.messages import clean
-from .base import Action, FinalAnswer, FormatName, FormatProblem, Language, Parsed, Tool, Tools, as_message
+from .base import Action, Constrain, FinalAnswer, FormatName, FormatProblem, Language, Parsed, Tool, Tools, as_message
 from .calls import CallReader
+from .grammar import grammar
 from .native import CUT_REASONS, NativeCalls, raw_calls, text_of
 from .text import sections, without_reasoning
 from .wording import tool_list, wording
@@ -25,6 +26,8 @@ class TextFormat(ABC):
     name: FormatName
     sends_tools = False
     readers: tuple[Reader, ...]
+    open_rules: tuple[str, str]
+    """The rules of the grammar for a thought and for an answer."""
 
     def __init__(self, language: Language = "en") -> None:
         self.language: Language = language
@@ -48,6 +51,13 @@ class TextFormat(ABC):
         known = list(tools)
         example = self._example(known[0]) if known else None
         return f"{tool_list(known, self.words)}\n\n{self.rules(example)}"
+
+    def constraint(self, tools: Tools, how: Constrain) -> dict[str, Any]:
+        """A grammar, for servers of llama.cpp."""
+        if how != "grammar":
+            raise ValueError(f"the format {self.name} has no {how}: constrain it by a grammar, or use the format json")
+        thought, answer = self.open_rules
+        return {"grammar": grammar(self.render, tools, thought=thought, answer=answer)}
 
     def parse(self, reply: str | Mapping[str, Any], tools: Tools, *, finish_reason: str | None = None) -> Parsed:
         """Read the first call or answer."""
