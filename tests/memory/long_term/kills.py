@@ -24,7 +24,7 @@ from pathlib import Path
 
 import chromadb  # noqa: F401  (imported before the forks, not in each of them)
 import numpy as np
-from carryforward.memory.long_term import LongTermMemory, Outcome
+from carryforward.memory.long_term import LongTermMemory, Outcome, vector_index
 from carryforward.memory.long_term.terms import terms
 from carryforward.memory.long_term.vector_index import VectorIndex
 
@@ -34,10 +34,13 @@ Versions = dict[str, int | None]
 """id -> version of the outcome, None for forgotten."""
 FORK = multiprocessing.get_context("fork")
 ROUNDS_PER_FOLDER = 10
+NORMAL_BATCH = vector_index.TAIL
 # Seconds: how long a writer lives that is not aimed at anything, and about how long it takes what it may be aimed at.
 LONGEST_LIFE = 1.2
 AIMS = {"opening": 0.2, "one": 0.003, "many": 0.5, "update": 0.004, "forget": 0.002, "reopen": 0.2, "reindex": 0.5}
 AIMS["handing over to Chroma"] = 0.5
+# In every second folder Chroma is given smaller batches, and so more of them.
+SMALL_BATCH = 150
 
 
 def outcome(identifier: str, version: int) -> Outcome:
@@ -72,7 +75,7 @@ def write(folder: Path, model: str, name: str, owned: dict[str, int], seed: int,
     next_version = 1 + max(owned.values(), default=0)
     for number in range(10**9):
         known = list(owned)
-        what = chance.choices(["one", "many", "update", "forget", "reopen", "reindex"], [35, 15, 25, 20, 3, 2])[0]
+        what = chance.choices(["one", "many", "update", "forget", "reopen", "reindex"], [35, 15, 25, 20, 3, 4])[0]
         if what in ("update", "forget") and not known:
             continue
         changes: Versions = {}
@@ -80,7 +83,7 @@ def write(folder: Path, model: str, name: str, owned: dict[str, int], seed: int,
         if what == "one":
             changes[f"{name}-{number}"] = next_version
         elif what == "many":
-            changes = {f"{name}-{number}-{n}": next_version for n in range(chance.randrange(2, 400))}
+            changes = {f"{name}-{number}-{n}": next_version for n in range(chance.randrange(2, 150))}
             changes |= dict.fromkeys(chance.sample(known, min(20, len(known))), next_version)
         elif what == "update":
             changes[chance.choice(known)] = next_version
@@ -188,7 +191,7 @@ class Store:
         for at in range(writers):
             mine = dict(sorted(self.kept.items())[at::writers])
             ours, theirs = FORK.Pipe(duplex=False)
-            arguments = (self.folder, self.model, f"{name}{'ab'[at]}", mine, chance.randrange(10**9), theirs)
+            arguments = (self.folder, self.model, f"{name}{'abc'[at]}", mine, chance.randrange(10**9), theirs)
             process = FORK.Process(target=write, args=arguments)
             process.start()
             theirs.close()
@@ -245,15 +248,16 @@ class Store:
 
 
 def campaign(folder: Path, kills: int, seed: int) -> Iterator[Counter[str]]:
-    """Kill so many writers (one or two at a time); gives the tally of what they were at after each folder."""
+    """Kill so many writers (one to three at a time); gives the tally of what they were at after each folder."""
     done = 0
     while done < kills:
         chance = random.Random(seed)
         store = Store(folder / f"seed-{seed}")
+        vector_index.TAIL = SMALL_BATCH if seed % 2 else NORMAL_BATCH
         for number in range(ROUNDS_PER_FOLDER):
             if done >= kills:
                 break
-            writers = min(chance.choice([1, 1, 2]), kills - done)
+            writers = min(chance.choice([1, 2, 3]), kills - done)
             store.round(f"r{number}", writers, chance)
             done += writers
             store.check(chance)
