@@ -30,10 +30,10 @@ def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int]
 def _choose(items: Iterable[Item], room: int, measure: Callable[[str], int], visible: str) -> list[Item]:
     """The best items, as long as their values alone fit the room."""
     chosen: list[Item] = []
-    shown = visible
+    shown = ""
     for item in sorted(items, key=lambda i: (-i.points, -i.entry.last, i.fact.span)):
         text = item.line or item.fact.text
-        if text in shown or (len(text) > MAX_TEXT and not item.line):
+        if text in visible or text in shown or (len(text) > MAX_TEXT and not item.line):
             continue
         room -= measure(text) + SEPARATOR
         if room < 0:

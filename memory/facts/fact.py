@@ -43,6 +43,7 @@ class Fact:
 
     __slots__ = (
         "_label",
+        "_nearest_word",
         "approx",
         "at",
         "bound",
@@ -88,6 +89,7 @@ class Fact:
         self.bound: Bound | None = bound
         self.uncertainty = uncertainty
         self._label = label
+        self._nearest_word: str | None = None
         self.origin = origin
 
     @property
@@ -100,6 +102,13 @@ class Fact:
     @label.setter
     def label(self, words: str) -> None:
         self._label = words
+
+    @property
+    def nearest_word(self) -> str:
+        """The word of the fact's line that stands nearest and is not in the fact itself; looked for once."""
+        if self._nearest_word is None:
+            self._nearest_word = self.label if self.origin is None else self.origin.nearest_word(self.span)
+        return self._nearest_word
 
     @property
     def is_figure(self) -> bool:

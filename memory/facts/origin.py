@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from .json_source import JsonIndex, looks_like_json
 from .labels import prose_label
 from .tables import Table
+
+_NEAR = 50  # characters in which a word may stand beside a value
+_WORD = re.compile(r"[A-Za-z]{3,}|[\u4e00-\u9fff]+")
 
 
 class Origin:
@@ -28,6 +33,17 @@ class Origin:
             if path:
                 return path
         return prose_label(self.text, span)
+
+    def nearest_word(self, span: tuple[int, int]) -> str:
+        """The word of the line that stands nearest before the value at `span`, or else after it, and is not in it."""
+        text, (start, end) = self.text, span
+        own = text[start:end].lower()
+        before = text[max(text.rfind("\n", 0, start) + 1, start - _NEAR) : start]
+        for word in reversed(_WORD.findall(before)):
+            if word.lower() not in own:
+                return word
+        after = text[end : end + _NEAR].partition("\n")[0]
+        return next((word for word in _WORD.findall(after) if word.lower() not in own), "")
 
 
 class CellOrigin(Origin):

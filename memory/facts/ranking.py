@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from .fact import Fact, Kind
 
@@ -47,6 +48,7 @@ def worth(fact: Fact, about: int, crowd: int) -> float:
     return 1.2 * min(about, 3) + weight * rarity - (KEY_PENALTY if _is_key(fact) else 0.0)
 
 
+@lru_cache(maxsize=1 << 16)
 def standing(age: int, seen: int, used: int) -> float:
     """What a fact's history adds: use in later actions counts most, then recency, then repetition.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .entries import Entry
 from .fact import Fact
@@ -15,7 +15,6 @@ MAX_LABEL = 26
 MAX_COLUMNS = 6
 NEAR = 50
 """Characters within which two facts of one line stand together."""
-WORD = re.compile(r"[A-Za-z]{3,}|[\u4e00-\u9fff]+")
 
 
 @dataclass(slots=True)
@@ -115,12 +114,11 @@ def _parts(group: list[Item]) -> list[str]:
     """What the items say; a label that the item before already gave is not repeated."""
     parts: dict[str, None] = {}
     label = ""
+    together = [False, *(_together(one.fact, other.fact) for one, other in pairwise(group)), False]
     for at, item in enumerate(group):
         if not item.line and not item.fact.is_figure:
-            alone = not any(
-                _together(item.fact, other.fact) for other in group[max(0, at - 1) : at + 2] if other is not item
-            )
-            parts[f"{_nearest_word(item.fact)} {item.fact.text}".strip() if alone else item.fact.text] = None
+            alone = not (together[at] or together[at + 1])
+            parts[f"{item.fact.nearest_word} {item.fact.text}".strip() if alone else item.fact.text] = None
             continue
         words = say(item)
         own = "" if item.line else short_label(item.fact.label)
@@ -133,17 +131,5 @@ def _together(one: Fact, other: Fact) -> bool:
     """Whether two facts stand close together in one line of their text: then each tells what the other is."""
     if one.origin is None or other.origin is None or one.origin.text is not other.origin.text:
         return False
-    first, second = sorted((one.span, other.span))
+    first, second = (one.span, other.span) if one.span <= other.span else (other.span, one.span)
     return second[0] - first[1] < NEAR and "\n" not in one.origin.text[first[1] : second[0]]
-
-
-def _nearest_word(fact: Fact) -> str:
-    """The nearest word of the fact's line that is not in the fact itself: the one before it, or else after it."""
-    if fact.origin is None:
-        return fact.label
-    text, (start, end) = fact.origin.text, fact.span
-    before = text[max(text.rfind("\n", 0, start) + 1, start - NEAR) : start]
-    after = text[end : end + NEAR].partition("\n")[0]
-    own = fact.text.lower()
-    words = [*reversed(WORD.findall(before)), *WORD.findall(after)]
-    return next((word for word in words if word.lower() not in own), "")

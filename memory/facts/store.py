@@ -40,9 +40,14 @@ class WorkingFacts:
     first asked for. The same quantity seen again from the same tool supersedes the old value and keeps it
     as history; where two tools disagree, both values are shown and marked. A table becomes one line with its
     shape and extremes; its rows are shown one by one only where the task or an action speaks of them.
+
+    Args:
+        read: reads the facts of a text, as `extract_facts` does; one that remembers what it read serves several stores
+            of the same run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[..., list[Fact]] = extract_facts) -> None:
+        self._extract = read
         self.on_edit: Callable[[dict[str, Any]], object] | None = None
         """Told of every pin, correction and deletion before it is made, so that a journal can hold it."""
         self._observations: list[_Observation] = []
@@ -87,7 +92,7 @@ class WorkingFacts:
 
     def _read(self, observation: _Observation) -> list[Fact]:
         if observation.facts is None:
-            observation.facts = extract_facts(observation.text, source=observation.source)
+            observation.facts = self._extract(observation.text, source=observation.source)
             for fact in observation.facts:
                 fact.at = observation.at
         return observation.facts
@@ -98,7 +103,7 @@ class WorkingFacts:
             self._index.file(self._read(observation), observation.call, observation.asked, observation.at)
         self._settled = len(self._observations)
         for text, source, at in self._actions:
-            for fact in extract_facts(text, source=source):
+            for fact in self._extract(text, source=source):
                 self._used[fact.text] = [*self._used.pop(fact.text, ()), source]  # the one used last stands last
                 self._used_at[fact.text] = at
         self._actions.clear()
@@ -227,7 +232,9 @@ class WorkingFacts:
         return list(found.values())
 
     def _points(self, entry: Entry) -> float:
-        text = entry.fact.text
-        age = self._clock - max(entry.last, self._used_at.get(text, 0))
-        points = entry.worth(self._about[1]) + standing(age, entry.seen, len(self._used.get(text, ())))
-        return points + (PINNED if entry.pinned else 0.0)
+        last, used = entry.last, 0
+        actions = self._used.get(entry.fact.text)
+        if actions is not None:
+            last, used = max(last, self._used_at[entry.fact.text]), len(actions)
+        points = entry.worth(self._about[1]) + standing(self._clock - last, entry.seen, used)
+        return points + PINNED if entry.pinned else points

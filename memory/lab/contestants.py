@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Protocol, cast
 
+from ..facts import Fact, WorkingFacts
 from ..journal import Journal
 from ..policies import Clamp, Fold, KeepAll, KeepEnds, KeepLast, MaskObservations, Policy, Tiered
 from ..short_term import ShortTermMemory
@@ -86,8 +87,16 @@ def labelled(contestants: Sequence[Contestant] | Mapping[str, Contestant]) -> di
     return out
 
 
-def make(contestant: Contestant, counter: TokenCounter, journal: Journal) -> Factory:
-    """A factory of fresh keepers; those of ours count with `counter` and write to `journal`.
+class _Unwritten(Journal):
+    """Takes entries and keeps none: a replay is never resumed."""
+
+    def append(self, run: str, kind: str, body: Mapping[str, Any]) -> int:
+        """Drop the entry."""
+        return 0
+
+
+def make(contestant: Contestant, counter: TokenCounter, read: Callable[..., list[Fact]]) -> Factory:
+    """A factory of fresh keepers; those of ours count with `counter`, read facts with `read`, and keep no journal.
 
     Raises:
         ValueError: a policy's name is unknown.
@@ -95,7 +104,9 @@ def make(contestant: Contestant, counter: TokenCounter, journal: Journal) -> Fac
     policy = _policy(contestant)
     if policy is None:
         return cast(Factory, contestant)
-    return lambda budget: ShortTermMemory(budget, policy=copy.deepcopy(policy), counter=counter, journal=journal)
+    return lambda budget: ShortTermMemory(
+        budget, policy=copy.deepcopy(policy), counter=counter, facts=WorkingFacts(read), journal=_Unwritten()
+    )
 
 
 def _policy(contestant: Contestant) -> Policy | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from ..facts import Fact, extract_facts
 from ..messages import Message, MessageError, clean
 from ..tokens import REPLY_PRIMING, TokenCounter
 from .cost import INDEX, common_prefix, price
@@ -80,6 +81,7 @@ class Reading:
         self.transcript = transcript
         self.counter = counter or TokenCounter(encoding="cl100k_base")
         self._seen: dict[Any, Seen] = {}
+        self._facts: dict[tuple[str, str], list[Fact]] = {}
         self.originals = [self.see(m.to_dict()) for m in transcript.messages]
         self.ahead = [0]
         for seen in self.originals:
@@ -98,6 +100,13 @@ class Reading:
         """The messages of a context; those that stand where they stood in the previous one are known at a glance."""
         known = len(previous)
         return [previous[i] if i < known and raw == previous[i].raw else self.see(raw) for i, raw in enumerate(context)]
+
+    def facts(self, text: str, *, source: str) -> list[Fact]:
+        """`extract_facts`, each text read once for all replays: a message has the same ref in all of them."""
+        known = self._facts.get((source, text))
+        if known is None:
+            known = self._facts[source, text] = extract_facts(text, source=source)
+        return known
 
     def forget(self) -> None:
         """Drop what policies made (summaries, digests), so that it does not pile up over many replays."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
-from ..journal import Journal
 from ..short_term import ShortTermMemory
 from ..tokens import REPLY_PRIMING, Budget
 from .contestants import Contestant, Factory, Keeper, label, make
@@ -112,9 +111,8 @@ def replay(
     """
     reading = transcript if isinstance(transcript, Reading) else Reading(transcript)
     limit = budget.limit if isinstance(budget, Budget) else Budget(budget).limit
-    with Journal() as journal:
-        run = _Run(reading, make(policy, reading.counter, journal), limit)
-        run.play()
+    run = _Run(reading, make(policy, reading.counter, reading.facts), limit)
+    run.play()
     measures = measured(reading, run.records, summary_calls=run.summary_calls, error=run.error)
     return Replay(
         transcript=reading.transcript.id,

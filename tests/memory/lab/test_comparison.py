@@ -12,6 +12,7 @@ from carryforward.memory.lab import (
     load_comparison,
     load_transcripts,
     pool,
+    replay,
     save_comparison,
     summarize,
 )
@@ -126,3 +127,8 @@ def test_plain_table():
 
 def test_an_empty_comparison_is_an_empty_table():
     assert isinstance(compare([], ["tiered"], [4000]), pd.DataFrame)
+
+
+def test_what_replays_share_changes_none_of_them(table, transcripts):
+    alone = [replay(t, p, b).row() for t in transcripts for p in POLICIES for b in BUDGETS]
+    same(table.drop(columns="policy"), pd.DataFrame(alone).drop(columns="policy"))
