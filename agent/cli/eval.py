@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -15,8 +17,10 @@ from rich.table import Table
 from .common import ApiKey, BaseUrl, ModelName, console, errors, in_one_line
 
 if TYPE_CHECKING:
+    from ...memory.tokens import Budget
     from ..agent import Agent
     from ..evaluation import Trial
+    from ..formats import reply_format
     from ..model import ChatModel
     from ..score_tables import ScoreTable
     from ..scores import Change
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
 Format = Literal["auto", "tools", "react", "bracket", "json"]
 _FORMATS: tuple[Format, ...] = get_args(Format)
+_NAMING = ("OPENAI_MODEL", "OPENAI_BASE_URL", "LLM_MODEL", "LLM_URL")
 _BAD_INPUT = 2
 _NO_ANSWER = ("error", "exception")
 
@@ -46,6 +51,9 @@ def evaluate(
     reply: Annotated[int, typer.Option(min=0, help="Tokens of one reply at most; 0: the server decides.")] = 0,
     max_steps: Annotated[int, typer.Option(min=1, help="Model calls of one run at most.")] = 60,
     max_seconds: Annotated[float | None, typer.Option(help="Seconds of one run at most.")] = None,
+    constrain: Annotated[
+        Literal["grammar", "json_schema"] | None, typer.Option(help="Have the server hold text replies to their form.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=JSON", help="Sent with each request, e.g. temperature=0.")
     ] = None,
@@ -55,16 +63,21 @@ def evaluate(
 ) -> None:
     """Measure a model on a suite of tasks: success, tool calls, steps, unusable replies, tokens and cost.
 
+    Where no model is named, the packaged suite is run by a stand-in that knows what to do, but takes all figures of
+    documents from the messages it is sent: that measures not a model, but all that stands around one.
+
     With --baseline, each task is compared with before: exit code 1 says that the success rate has dropped by more than
     chance explains, in all tasks together or in one of them (exact tests, one-sided, at 5 %). Exit code 2: the suite,
     the baseline or an option can't be used, or the model server answered no run. A suite's `function` checks are
     Python code, which is run: evaluate only suites that you trust.
     """
+    from ...memory.tokens import Budget
     from ..errors import ModelError
     from ..evaluation import load_trials, save_trials
+    from ..model import ChatModel
     from ..score_tables import score_table, task_table
     from ..scores import changes
-    from ..suite import OFFLINE_SUITE, SuiteError, load_suite
+    from ..suite import OFFLINE_SUITE, load_suite
 
     try:
         path = OFFLINE_SUITE if suite == "offline" else Path(suite)
@@ -73,20 +86,25 @@ def evaluate(
         before = load_trials(baseline) if baseline else []
         names: list[Format] = [_format(name) for name in dict.fromkeys(formats or ["tools"])]
         options = _options(option or [])
-        chat = _chat(model, base_url, api_key)
-    except (SuiteError, ModelError) as error:
+        settings = {"max_steps": max_steps, "max_seconds": max_seconds, "constrain": constrain, "options": options}
+        if constrain is not None:
+            for name in names:
+                reply_format("react" if name == "auto" else name).constraint((), constrain)
+        stand_in = path == OFFLINE_SUITE and not (model or base_url or any(map(os.environ.get, _NAMING)))
+        serving = _stand_in() if stand_in else nullcontext(ChatModel(model, base_url=base_url, api_key=api_key))
+    except (ValueError, ModelError) as error:
         raise _stopped(str(error)) from error
     if baseline and not {(t.task, t.format) for t in before} & {(one, name) for one in only for name in names}:
         raise _stopped(f"baseline {baseline}: it has none of these tasks in the format {', '.join(names)}")
-    with TemporaryDirectory(prefix="carryforward-eval-", ignore_cleanup_errors=True) as folder:
-        workshop = _Workshop(chat, Path(folder), budget, reply, options, max_steps, max_seconds)
+    with serving as chat, TemporaryDirectory(prefix="carryforward-eval-", ignore_cleanup_errors=True) as folder:
+        workshop = _Workshop(chat, Path(folder), Budget(budget + reply, reply), settings)
         trials = asyncio.run(_run_all(workshop, chat, tasks, only, names, runs, jobs))
     compared = changes(trials, before)
     tables = [score_table(trials), task_table(trials, compared)]
     for table in tables:
         console.print(_rich(table))
     if save:
-        save_trials(save, trials, suite=str(suite), model=chat.model, runs=runs, budget=budget, options=options)
+        save_trials(save, trials, suite=str(suite), model=chat.model, runs=runs, budget=budget, reply=reply, **settings)
     if out:
         out.write_text("\n".join(table.markdown() for table in tables), "utf-8")
     if all(trial.status in _NO_ANSWER for trial in trials):
@@ -97,22 +115,10 @@ def evaluate(
 class _Workshop:
     """Makes the agents: each with the suite's tools, and a memory and notes of its own."""
 
-    def __init__(
-        self,
-        chat: ChatModel,
-        folder: Path,
-        budget: int,
-        reply: int,
-        options: dict[str, Any],
-        max_steps: int,
-        max_seconds: float | None,
-    ) -> None:
+    def __init__(self, chat: ChatModel, folder: Path, budget: Budget, settings: dict[str, Any]) -> None:
         from ...memory.long_term import SentenceTransformerEmbedder
-        from ...memory.tokens import Budget
 
-        self._chat, self._folder, self._options = chat, folder, options
-        self._budget = Budget(budget + reply, reply)
-        self._max_steps, self._max_seconds = max_steps, max_seconds
+        self._chat, self._folder, self._budget, self._settings = chat, folder, budget, settings
         self._embedder = SentenceTransformerEmbedder()
         self._made = 0
 
@@ -138,10 +144,8 @@ class _Workshop:
             [calculator, *corpus_tools(), get_weather, read_manual, *notes],
             memory=Memory(self._budget, long_term=earlier),
             format=format,
-            max_steps=self._max_steps,
-            max_seconds=self._max_seconds,
             allow=["save_note"],
-            options=self._options,
+            **self._settings,
         )
 
 
@@ -222,10 +226,15 @@ def _options(given: list[str]) -> dict[str, Any]:
     return options
 
 
-def _chat(model: str | None, base_url: str | None, api_key: str | None) -> ChatModel:
+@contextmanager
+def _stand_in() -> Generator[ChatModel]:
+    """The stand-in, with its plans for the packaged suite."""
+    from ..demo.errands import errands
+    from ..demo.standin import MODEL, StandIn
     from ..model import ChatModel
 
-    return ChatModel(model, base_url=base_url, api_key=api_key)
+    with StandIn(errands()) as server:
+        yield ChatModel(MODEL, base_url=server.base_url, api_key="none")
 
 
 def _rich(table: ScoreTable) -> Table:

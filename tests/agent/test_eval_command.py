@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from carryforward.agent.cli import app
+from carryforward.agent.demo.errands import errands
+from carryforward.agent.suite import OFFLINE_SUITE, load_suite
 from typer.testing import CliRunner, Result
 
 from .scripted_server import Entry, ScriptedServer, answer, failure
@@ -190,3 +193,21 @@ def test_a_baseline_of_other_tasks_and_a_server_that_answers_nothing_are_exit_co
     with ScriptedServer(lambda _: failure(401, {"message": "who are you?"})) as closed:
         result = evaluate(closed, suite, "--runs", "1")
     assert result.exit_code == 2 and "no run was answered" in result.stderr and "who are you?" in result.stderr
+
+
+def test_without_a_model_the_stand_in_runs_the_packaged_suite_in_every_format() -> None:
+    formats = [part for name in ("tools", "react", "bracket", "json") for part in ("--format", name)]
+    chosen = ["percent", "dams", "concurrency-note", "bridge-zh", "zero", "translate"]
+    tasks = [part for name in chosen for part in ("--task", name)]
+    result = CliRunner().invoke(app, ["eval", "offline", "--runs", "1", *formats, *tasks])
+    assert result.exit_code == 0, result.output
+    for name in chosen:
+        assert row(result, name).count("1 of 1") == 4, result.output
+    assert row(result, "right tool").count("100.0 %") == 4
+
+
+def test_the_stand_in_has_a_plan_for_every_task_and_no_figure_of_its_own() -> None:
+    for task, errand in zip(load_suite(OFFLINE_SUITE), errands(), strict=True):
+        said = " ".join([errand.answer, *(str(value) for _, given in errand.calls for value in given.values())])
+        if any(tool in ("fetch", "read_manual", "get_weather") for tool, _ in errand.calls):
+            assert not set(re.findall(r"\d[\d.]*", said)) & set(re.findall(r"\d[\d.]+", task.check.wanted)), task.id
