@@ -4,6 +4,7 @@ from .comparison import compare
 from .contestants import NAMES as POLICY_NAMES
 from .cost import INDEX, PROVIDERS, Pricing, UsageCheck, check_usage
 from .explanation import explain
+from .files import Transcripts, load_transcripts
 from .measures import DISTANCES, Measures, StepRecord
 from .plots import (
     plot_context,
@@ -16,7 +17,7 @@ from .plots import (
 from .reading import Demand, Reading
 from .replays import Replay, replay
 from .tables import format_table, load_comparison, pool, save_comparison, summarize
-from .transcripts import Transcript, TranscriptError, Transcripts, Usage, load_transcripts
+from .transcripts import Transcript, TranscriptError, Usage
 
 __all__ = [
     "DISTANCES",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .measures import StepRecord
 from .reading import Demand, Reading, Seen
-
-if TYPE_CHECKING:
-    from .replays import Replay
+from .replayed import Replayed
 
 KINDS: tuple[str, ...] = ("system", "task", "whole", "shortened", "added")
 _ALIKE = 24  # characters at the beginning by which a shortened text is known again
@@ -80,7 +77,7 @@ def _original(reading: Reading, seen: Seen, free: Iterable[int]) -> int | None:
     return None
 
 
-def explain(replay: Replay, step: int) -> str:
+def explain(replay: Replayed, step: int) -> str:
     """See `Replay.explain`."""
     at = next((i for i, record in enumerate(replay.records) if record.step == step), None)
     if at is None:
@@ -106,7 +103,7 @@ def explain(replay: Replay, step: int) -> str:
     return "\n".join(out)
 
 
-def _last_change(replay: Replay, at: int) -> list[str]:
+def _last_change(replay: Replayed, at: int) -> list[str]:
     changed = [i for i, record in enumerate(replay.records[: at + 1]) if record.rewritten]
     if not changed:
         return ["The context has only grown so far."]
@@ -120,7 +117,7 @@ def _reason(decided: object) -> str:
     return "" if reason is None else f"{reason}: {before} to {after} tokens"
 
 
-def _told(replay: Replay, at: int, demand: Demand, found: Parts) -> str:
+def _told(replay: Replayed, at: int, demand: Demand, found: Parts) -> str:
     record = replay.records[at]
     origin = f"  {demand.value}: last seen in message {demand.last_seen}, {demand.distance} tokens back"
     if demand not in record.missed:
@@ -133,7 +130,7 @@ def _told(replay: Replay, at: int, demand: Demand, found: Parts) -> str:
     return f"{origin}; MISSED: no longer shown{after}; {ways}."
 
 
-def _lost_at(replay: Replay, at: int, demand: Demand) -> int | None:
+def _lost_at(replay: Replayed, at: int, demand: Demand) -> int | None:
     """The first call, after the value was last seen, from which on no context showed it."""
     lost = None
     for i in range(at, -1, -1):

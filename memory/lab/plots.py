@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .explanation import parts
+from .replayed import Replayed
 from .tables import distance_labels, pool, records
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from .replays import Replay
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -112,7 +112,7 @@ def plot_seconds(steps: pd.DataFrame, axes: Axes | None = None) -> Axes:
     return _finish(axes)
 
 
-def plot_timeline(replay: Replay, axes: Axes | None = None) -> Axes:
+def plot_timeline(replay: Replayed, axes: Axes | None = None) -> Axes:
     """The context by its parts over the calls, with budget, watermarks, compactions and misses."""
     axes = _axes(axes)
     calls = list(range(1, len(replay.records) + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,43 +12,22 @@ from ..short_term import ShortTermMemory
 from ..tokens import REPLY_PRIMING, Budget
 from .contestants import Contestant, Factory, Keeper, label, make
 from .cost import INDEX
+from .explanation import explain
 from .measures import Measures, StepRecord, measured
+from .plots import plot_timeline
 from .reading import Demand, Reading, Seen
 from .refs import shows_ref
+from .replayed import Replayed
 from .transcripts import Transcript
 from .validity import Validity
 from .values import Searchable
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Replay(Measures):
-    """What a policy made of a transcript at a budget: the measures, and a record of each step.
-
-    Attributes:
-        transcript: the run's id.
-        policy: what the policy is called.
-        budget: tokens that a context may take.
-        records: one for each step that the policy came to.
-        reading: the transcript as the replay read it.
-        marks: the policy's low and high watermark in tokens, where it has such.
-    """
-
-    transcript: str
-    policy: str
-    budget: int
-    records: tuple[StepRecord, ...]
-    reading: Reading
-    marks: tuple[int, int] | None = None
-
-    def row(self) -> dict[str, Any]:
-        """The replay as one row of a comparison."""
-        source = self.reading.transcript.source
-        head = {"transcript": self.transcript, "source": source, "policy": self.policy, "budget": self.budget}
-        return head | {field.name: getattr(self, field.name) for field in fields(Measures)}
+class Replay(Replayed):
+    """A replay that explains itself."""
 
     def explain(self, step: int) -> str:
         """In words: what the context of a step showed, what had left it, and which values were missed and why.
@@ -59,37 +38,11 @@ class Replay(Measures):
         Raises:
             ValueError: there is no record of this step.
         """
-        from .explanation import explain
-
         return explain(self, step)
 
     def timeline(self, axes: Axes | None = None) -> Axes:
         """The context by its parts over the steps, with budget, watermarks, compactions and misses."""
-        from .plots import plot_timeline
-
         return plot_timeline(self, axes)
-
-    def frame(self) -> pd.DataFrame:
-        """One row a step, for the plots of context and time."""
-        import pandas as pd
-
-        rows = [
-            {
-                "transcript": self.transcript,
-                "policy": self.policy,
-                "budget": self.budget,
-                "call": call,
-                "step": record.step,
-                "prompt_tokens": record.prompt_tokens,
-                "cached_tokens": record.cached_tokens,
-                "full_tokens": self.reading.full_tokens(record.step),
-                "missed": len(record.missed),
-                "rewritten": record.rewritten,
-                "seconds": record.seconds,
-            }
-            for call, record in enumerate(self.records, 1)
-        ]
-        return pd.DataFrame(rows)
 
 
 def replay(
