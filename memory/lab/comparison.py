@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..tokens import Budget, TokenCounter
@@ -22,7 +23,8 @@ log = logging.getLogger("carryforward.lab")
 Progress = Callable[[int, int], None]
 Row = dict[str, Any]
 
-_IN_FLIGHT = 64  # shares handed out at a time, so that a stream of transcripts is never held as a whole
+_IN_FLIGHT = 64  # shares handed out at a time, so that a stream of transcripts is never held as a whole; of these,
+# the largest go first, or one that comes last would keep one worker busy when the others have done
 _TRIES = 3
 
 
@@ -49,6 +51,11 @@ class Share:
     def calls(self) -> int:
         """Contexts that the share makes."""
         return len(self.transcript.steps) * len(self.policies) * len(self.budgets)
+
+    @property
+    def size(self) -> int:
+        """What the share's work grows with: its calls, and the characters of the run."""
+        return self.calls * sum(len(message.text) for message in self.transcript.messages)
 
 
 def compare(
@@ -116,19 +123,18 @@ def _finished(shares: Iterator[Share], executor: Executor | None) -> Iterator[tu
     running: dict[Future[list[Row]], tuple[int, Share]] = {}
     lost: list[tuple[int, Share]] = []
     while True:
-        while lost or len(running) < _IN_FLIGHT:
-            following = lost.pop() if lost else next(numbered, None)
-            if following is None:
-                break
-            number, share = following
+        read = islice(numbered, max(0, _IN_FLIGHT - len(running) - len(lost)))
+        batch = sorted((*lost, *read), key=lambda one: -one[1].size)
+        if not batch and not running:
+            return
+        for number, share in batch:
             tries[number] = tries.get(number, 0) + 1
             submitted = _submitted(executor, share)
             if submitted is None:
                 yield number, share, share.rows()
             else:
-                running[submitted] = following
-        if not running:
-            return
+                running[submitted] = number, share
+        lost.clear()
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             number, share = running.pop(future)
             error = future.exception()

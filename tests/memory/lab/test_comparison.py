@@ -1,5 +1,5 @@
 import math
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
 
 import pandas as pd
@@ -69,6 +69,35 @@ def test_the_share_of_a_lost_worker_is_done_again(transcripts, tmp_path):
         got = compare(transcripts, {"all": killer}, BUDGETS, executor)
     assert killer.marker.exists()
     same(got, compare(transcripts, {"all": Everything}, BUDGETS))
+
+
+class Recording(Executor):
+    """Does the work at once, and records what it is given."""
+
+    def __init__(self, works_for):
+        self.left, self.given = works_for, []
+
+    def submit(self, fn, /, *args, **kwargs):
+        if not self.left:
+            raise BrokenExecutor("the last worker is lost")
+        self.left -= 1
+        self.given.append(args[0].transcript.id)
+        future = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_the_largest_transcripts_are_handed_out_first(transcripts, table):
+    executor = Recording(works_for=100)
+    same(table, compare(transcripts, POLICIES, BUDGETS, executor))
+    lengths = {t.id: len(t.steps) * sum(len(m.text) for m in t.messages) for t in transcripts}
+    assert executor.given == sorted(lengths, key=lambda name: -lengths[name])
+
+
+def test_a_long_stream_is_ended_here_when_the_executor_breaks():
+    runs = [Transcript(f"run {i}", parcels()) for i in range(150)]
+    got = compare(iter(runs), [Everything], [9000], Recording(works_for=3))
+    assert got["transcript"].tolist() == [run.id for run in runs]
 
 
 def test_a_policy_that_raises_is_said_in_its_rows_and_others_go_on():
