@@ -14,7 +14,7 @@ from ..tools.waiting import run_sync
 from .approval import Allowed, Approver, Gate
 from .asking import Model
 from .errors import ToolsUnsupportedError
-from .events import Event, Finished, Recalled, RunStarted, Warned
+from .events import Event, Finished, Recalled, RunStarted, Warned, redacted
 from .formats import Constrain, FormatName, Language, reply_format
 from .guards import Limits
 from .loop import Reflect, Run, Setup
@@ -146,6 +146,8 @@ class Agent:
         spans = RunSpans()
 
         def emit(event: Event) -> None:
+            if self.memory.journal.has_secrets:
+                event = redacted(event, self.memory.journal.redacted)
             spans.see(event)
             events.put_nowait(event)
 

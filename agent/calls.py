@@ -81,7 +81,7 @@ class CallRunner:
         if tool.risk != "read":
             arguments, remark = await self._permitted(call, tool, fit_arguments(tool, action.arguments))
             return remark + await self._execute(call, tool, arguments)
-        kept = self._cache.get(action.name, action.arguments)
+        kept = None if tool.volatile else self._cache.get(action.name, action.arguments)
         if kept is None:
             return await self._execute(call, tool, action.arguments)
         self._emit(ToolCalled(self._step, call, tool.name, action.arguments, cached=True))

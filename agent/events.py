@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .approval import PendingAction
 from .guards import Spent
 
 if TYPE_CHECKING:
     from .result import RunResult
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +123,24 @@ Event = (
     | Warned
     | Finished
 )
+
+
+def redacted(value: T, hide: Callable[[str], str]) -> T:
+    """The value with every text in it as `hide` gives it: an event, or whatever an event holds.
+
+    What holds no secret comes back as the same object.
+    """
+    shown: Any = value
+    kind: Any = type(value)
+    if isinstance(value, str):
+        shown = hide(value)
+    elif isinstance(value, Mapping):
+        items = cast(Mapping[Any, Any], value).items()
+        shown = {redacted(key, hide): redacted(one, hide) for key, one in items}
+    elif isinstance(value, list | tuple):
+        shown = kind(redacted(one, hide) for one in cast(Sequence[Any], value))
+    elif is_dataclass(value) and not isinstance(value, type):
+        held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        told = {name: redacted(one, hide) for name, one in held.items()}
+        shown = replace(value, **told) if told != held else value
+    return shown

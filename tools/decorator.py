@@ -17,6 +17,7 @@ def tool(
     timeout: float = 60.0,
     retries: int = 0,
     cache: float = 0.0,
+    volatile: bool = False,
     categories: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Any) -> Any:

@@ -27,7 +27,8 @@ class Tool:
 
     `timeout` and `cache` are seconds: how long a call may take, and how long an equal call is answered from
     memory (0: never; only for tools that read). `retries` is how often a call is repeated when it
-    failed with anything but a `ToolError`. `categories` are free words to choose tools by.
+    failed with anything but a `ToolError`. `volatile` says that an equal call may give something else by itself, as the
+    time does: no result of it is ever used again. `categories` are free words to choose tools by.
 
     Raises ValueError for a tool that could not work.
     """
@@ -40,6 +41,7 @@ class Tool:
     timeout: float = field(default=60.0, kw_only=True)
     retries: int = field(default=0, kw_only=True)
     cache: float = field(default=0.0, kw_only=True)
+    volatile: bool = field(default=False, kw_only=True)
     categories: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -51,6 +53,8 @@ class Tool:
             raise ValueError(f"tool {self.name!r}: risk must be one of {', '.join(_RISKS)}, not {self.risk!r}")
         if self.cache and self.risk != "read":
             raise ValueError(f"tool {self.name!r}: only a tool of risk read can be cached, not {self.risk}")
+        if self.cache and self.volatile:
+            raise ValueError(f"tool {self.name!r}: what is volatile can't be cached")
         if self.timeout <= 0 or self.retries < 0 or self.cache < 0:
             raise ValueError(f"tool {self.name!r}: timeout must be positive, retries and cache not negative")
 

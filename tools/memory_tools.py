@@ -78,6 +78,7 @@ def lookup_tool(memory: LooksUp) -> Tool:
             "required": ["ref_or_words"],
         },
         lookup,
+        volatile=True,
         categories=("memory",),
     )
 
@@ -121,7 +122,7 @@ def facts_tool(facts: HoldsFacts) -> Tool:
 def _asking(name: str, description: str, parameter: tuple[str, str], run: Any) -> Tool:
     properties = {parameter[0]: {"type": "string", "description": parameter[1]}}
     schema = {"type": "object", "properties": properties, "required": [parameter[0]]}
-    return Tool(name, description, schema, run, categories=("memory",))
+    return Tool(name, description, schema, run, volatile=True, categories=("memory",))
 
 
 def _outcome_line(outcome: KnownOutcome) -> str:

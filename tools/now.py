@@ -22,5 +22,6 @@ now_tool = Tool(
     "for UTC. Returns weekday, date and time. Not for dates of the past.",
     {"type": "object", "properties": {"timezone": {"type": "string", "description": "An IANA name of a time zone."}}},
     _now,
+    volatile=True,
     categories=("time",),
 )

@@ -75,6 +75,11 @@ class Toolbox:
         """
         one = self.get(name)
         fitted = fit_arguments(one, arguments)
+        if one.risk != "read":
+            try:
+                return await _run(one, fitted)
+            finally:
+                self._cache.clear()  # what was read before may be different now
         if not one.cache:
             return await _run(one, fitted)
         key = (name, json.dumps(fitted, sort_keys=True, default=str))

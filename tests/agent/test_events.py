@@ -179,7 +179,9 @@ def test_the_last_event_is_the_result(scripted: Any) -> None:
     assert isinstance(events[-1], Finished) and events[-1].result.run_id == agent.memory.run_id
 
 
-def test_a_run_is_traced_with_the_names_of_the_genai_conventions(scripted: Any) -> None:
+@pytest.fixture(scope="module")
+def exporter() -> Any:
+    """Where all spans of this process go: a provider can be set only once."""
     trace = pytest.importorskip("opentelemetry.sdk.trace")
     export = pytest.importorskip("opentelemetry.sdk.trace.export")
     memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
@@ -188,16 +190,84 @@ def test_a_run_is_traced_with_the_names_of_the_genai_conventions(scripted: Any) 
     exporter, provider = memory.InMemorySpanExporter(), trace.TracerProvider()
     provider.add_span_processor(export.SimpleSpanProcessor(exporter))
     api.set_tracer_provider(provider)
+    return exporter
 
+
+@pytest.fixture
+def traced(exporter: Any) -> Any:
+    exporter.clear()
+    return exporter
+
+
+def test_a_run_is_traced_with_the_names_of_the_genai_conventions(scripted: Any, traced: Any) -> None:
     def search(query: str) -> str:
         raise ToolError("no index")
 
     model = scripted([("search", {"query": "x"}), "done"], usage=Usage(100, 10, estimated=True))
     result = Agent(model, [tool("search", search, "query")]).run("my secret task")
-    spans = {span.name: span for span in exporter.get_finished_spans()}
+    spans = {span.name: span for span in traced.get_finished_spans()}
     run, chat, called = (spans[name] for name in ("invoke_agent", "chat", "execute_tool search"))
     assert run.attributes["gen_ai.conversation.id"] == result.run_id
     assert chat.attributes["gen_ai.usage.input_tokens"] == 100
     assert called.attributes["gen_ai.tool.name"] == "search" and called.attributes["error.type"] == "tool_error"
     assert chat.parent.span_id == called.parent.span_id == run.context.span_id
     assert "secret" not in str([span.to_json() for span in spans.values()])
+
+
+def test_neither_events_nor_spans_nor_the_answer_show_a_secret(scripted: Any, traced: Any) -> None:
+    key = "sk-test-000"
+    tools = [tool("search", f"your key is {key}", "query"), tool("save", "saved", "text", risk="write")]
+    model = scripted(
+        [
+            [("search", {"query": key}), ("save", {"text": f"keep {key}"})],
+            {"content": f"It is {key}.", "reasoning_content": f"they want {key}"},
+        ]
+    )
+    model.secrets = (key,)
+    asked: list[PendingAction] = []
+
+    def approve(action: PendingAction) -> Deny:
+        asked.append(action)
+        return Deny(f"not with {key}")
+
+    events = events_of(Agent(model, tools, approve=approve), f"my key is {key}")
+    assert {type(event).__name__ for event in events} >= {"RunStarted", "ModelReplied", "ToolCalled", "ApprovalNeeded"}
+    assert key not in repr(events)
+    assert events[-1].result.answer == "It is [secret]."
+    assert asked[0].arguments == {"text": f"keep {key}"}, "who decides sees what would run"
+    assert key not in str([span.to_json() for span in traced.get_finished_spans()])
+
+
+def test_an_error_that_ends_a_run_shows_no_secret(scripted: Any) -> None:
+    model = scripted([AuthenticationError("the key sk-test-000 is refused")])
+    model.secrets = ("sk-test-000",)
+    result = events_of(Agent(model))[-1].result
+    assert result.status == "error" and "is refused" in result.reason
+    assert "sk-test-000" not in repr(result)
+
+
+def test_a_read_after_a_write_is_never_stale(scripted: Any, tmp_path: Path) -> None:
+    from carryforward.tools.files import file_tools
+
+    (tmp_path / "level.txt").write_text("12 m")
+
+    def save(text: str) -> str:
+        (tmp_path / "level.txt").write_text(text)
+        return "saved"
+
+    read, other = ("read_file", {"path": "level.txt"}), ("list_files", {"path": "."})
+    model = scripted([read, other, read, ("save", {"text": "15 m"}), read, "done"])
+    tools = [*file_tools([tmp_path]), tool("save", save, "text", risk="write")]
+    events = events_of(Agent(model, tools, allow=["save"]))
+    seen = [(event.text, event.name) for event in events if isinstance(event, Observed) and event.name == "read_file"]
+    assert ["12 m" in text for text, _ in seen] == [True, True, False] and "15 m" in seen[-1][0]
+    assert [event.cached for event in events if isinstance(event, ToolCalled)] == [False, False, True, False, False]
+
+
+def test_a_volatile_tool_is_asked_each_time(scripted: Any) -> None:
+    from carryforward.tools.now import now_tool
+
+    now, other = ("now", {"timezone": "Asia/Shanghai"}), ("search", {"query": "x"})
+    model = scripted([now, other, now, other, "done"])
+    events = events_of(Agent(model, [now_tool, tool("search", "found", "query")]))
+    assert [event.cached for event in events if isinstance(event, ToolCalled)] == [False, False, False, True]

@@ -333,6 +333,27 @@ def test_retries_and_cache():
     assert box.call("flaky", {"n": 6}) == "6"
 
 
+def test_a_write_ends_what_was_kept_of_reads():
+    stored = ["old"]
+
+    @tool(cache=60)
+    def read(n: int) -> str:
+        """Read it."""
+        return stored[0]
+
+    @tool(risk="write")
+    def write(text: str) -> None:
+        """Write it."""
+        stored[0] = text
+
+    box = Toolbox([read, write])
+    assert box.call("read", {"n": 1}) == "old"
+    box.call("write", {"text": "new"})
+    assert box.call("read", {"n": 1}) == "new"
+    with pytest.raises(ValueError, match="volatile"):
+        Tool("x", "", {}, plan, volatile=True, cache=5)
+
+
 def test_a_call_works_inside_a_running_loop():
     async def cell() -> str:
         return Toolbox([plan]).call("plan", {"path": "a", "limit": 1})
