@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .common import console, in_one_line
+from .common import console, errors, in_one_line
 
 
 @in_one_line
@@ -31,17 +32,19 @@ def replay(
     from ...memory.lab import compare, format_table, load_transcripts, pool, save_comparison
     from ...memory.lab.tables import records
 
-    transcripts = [t for file in files for t in load_transcripts(file)][:limit]
+    transcripts = load_transcripts(files)
+    chosen = transcripts if limit is None else list(islice(transcripts, limit))
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with ExitStack() as stack:
         executor = _executor(stack, jobs, dask)
-        bar = stack.enter_context(Progress(*columns, console=console, transient=True))
+        shown = Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
+        bar = stack.enter_context(shown)
         line = bar.add_task("contexts", total=None)
 
         def progress(done: int, total: int) -> None:
             bar.update(line, completed=done, total=total or None)
 
-        frame = compare(transcripts, policy or ["tiered"], budget or [8000], executor, progress=progress)
+        frame = compare(chosen, policy or ["tiered"], budget or [8000], executor, progress=progress)
     console.print(format_table(pool(records(frame))), markup=False, highlight=False, soft_wrap=True)
     if out is not None:
         save_comparison(frame, out)

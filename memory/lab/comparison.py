@@ -37,14 +37,16 @@ class Share:
     budgets: Sequence[int]
     encoding: str
 
-    def rows(self) -> list[Row]:
-        """One row for each policy and budget."""
+    def rows(self, tick: Callable[[int], object] | None = None) -> list[Row]:
+        """One row for each policy and budget; `tick` is told the calls of each replay that is done."""
         reading = Reading(self.transcript, TokenCounter(encoding=self.encoding))
         rows: list[Row] = []
         for name, policy in self.policies.items():
             for budget in self.budgets:
                 rows.append(replay(reading, policy, budget, name=name).row())
                 reading.forget()
+                if tick is not None:
+                    tick(len(self.transcript.steps))
         return rows
 
     @property
@@ -95,13 +97,15 @@ def compare(
     if progress is not None and not isinstance(transcripts, Iterator):
         total = sum(len(t.steps) for t in transcripts) * len(named) * len(limits)
     shares = (Share(transcript, named, limits, encoding) for transcript in transcripts)
-    by_number: dict[int, list[Row]] = {}
     done = 0
-    for number, share, rows in _finished(shares, executor):
-        by_number[number] = rows
-        done += share.calls
+
+    def tick(calls: int) -> None:
+        nonlocal done
+        done += calls
         if progress is not None:
             progress(done, total)
+
+    by_number = dict(_finished(shares, executor, tick))
     frame = pd.DataFrame([row for number in sorted(by_number) for row in by_number[number]])
     frame.attrs["settings"] = {
         "policies": {name: policy if isinstance(policy, str) else repr(policy) for name, policy in named.items()},
@@ -112,12 +116,14 @@ def compare(
     return frame
 
 
-def _finished(shares: Iterator[Share], executor: Executor | None) -> Iterator[tuple[int, Share, list[Row]]]:
+def _finished(
+    shares: Iterator[Share], executor: Executor | None, tick: Callable[[int], object]
+) -> Iterator[tuple[int, list[Row]]]:
     """The rows of each share, as they are ready."""
     numbered = enumerate(shares)
     if executor is None:
         for number, share in numbered:
-            yield number, share, share.rows()
+            yield number, share.rows(tick)
         return
     tries: dict[int, int] = {}
     running: dict[Future[list[Row]], tuple[int, Share]] = {}
@@ -131,7 +137,7 @@ def _finished(shares: Iterator[Share], executor: Executor | None) -> Iterator[tu
             tries[number] = tries.get(number, 0) + 1
             submitted = _submitted(executor, share)
             if submitted is None:
-                yield number, share, share.rows()
+                yield number, share.rows(tick)
             else:
                 running[submitted] = number, share
         lost.clear()
@@ -140,7 +146,8 @@ def _finished(shares: Iterator[Share], executor: Executor | None) -> Iterator[tu
             error = future.exception()
             if error is None:
                 del tries[number]
-                yield number, share, future.result()
+                tick(share.calls)
+                yield number, future.result()
             elif tries[number] == _TRIES:
                 raise error
             else:

@@ -72,6 +72,15 @@ def test_replay_prints_a_table_and_saves_it(home: Path) -> None:
     assert (home / "t.parquet").exists()
 
 
+def test_replay_on_two_processes_draws_the_same_table(home: Path) -> None:
+    args = ["replay", str(SAMPLE), "--limit", "2", "--policy", "keep-last", "--budget", "2000", "--budget", "4000"]
+    alone, both = carryforward(*args), carryforward(*args, "--jobs", "2", "--plot", str(home / "frontier.png"))
+    columns = [[line.split()[:-1] for line in result.stdout.splitlines()] for result in (alone, both)]
+    assert columns[0] == columns[1]  # but for the seconds
+    assert [row[:2] for row in columns[1][1:]] == [["keep-last", "2,000"], ["keep-last", "4,000"]]
+    assert (home / "frontier.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_replay_refuses_what_is_no_transcript(home: Path) -> None:
     (home / "x.jsonl").write_text("hello\n")
     assert_one_line_error(carryforward("replay", str(home / "x.jsonl")), "x.jsonl:1", "not a transcript")

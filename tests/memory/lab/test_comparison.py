@@ -109,10 +109,14 @@ def test_a_policy_that_raises_is_said_in_its_rows_and_others_go_on():
 
 def test_progress_counts_contexts(transcripts):
     seen = []
-    compare(transcripts, ["keep-last"], [4000], progress=lambda done, total: seen.append((done, total)))
-    total = sum(len(t.steps) for t in transcripts)
+    compare(transcripts, POLICIES, [4000], progress=lambda done, total: seen.append((done, total)))
+    total = sum(len(t.steps) for t in transcripts) * len(POLICIES)
     assert seen[-1] == (total, total)
-    assert len(seen) == len(transcripts)
+    assert len(seen) == len(transcripts) * len(POLICIES)  # each replay is told of as it ends
+    handed_out = []
+    compare(transcripts, POLICIES, [4000], Recording(100), progress=lambda *counts: handed_out.append(counts))
+    assert handed_out[-1] == (total, total)
+    assert len(handed_out) == len(transcripts)
 
 
 def test_names_must_differ(transcripts):
