@@ -43,6 +43,7 @@ _REFUSING_WORDS = re.compile(
     r"|extra (?:inputs|fields)|deprecated|不支持|未知参数",
     re.IGNORECASE,
 )
+_TEXT_WANTED_WORDS = re.compile(r"valid string|NoneType|content['\"`]? (?:must|should) be a string", re.IGNORECASE)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _RATE_CODES = frozenset(
     {"rate_limit_exceeded", "rate_limit", "rate_limit_error", "too_many_requests", "resource_exhausted"}
@@ -140,9 +141,14 @@ def error_for(failure: Failure, status: int | None, server: Server, *, retry_aft
 
 
 def refused_parameter(failure: Failure, status: int | None, body: Mapping[str, Any]) -> str | None:
-    """The optional parameter of the request that the server refuses as such, None when it is something else."""
+    """The optional parameter of the request that the server refuses as such, None when it is something else.
+
+    `content` stands for the null content of turns with calls, on which chat templates fail that take it for a text.
+    """
     if status not in (400, 404, 422, 500, 501):
         return None
+    if _TEXT_WANTED_WORDS.search(failure.message) and any(one.get("content", "") is None for one in body["messages"]):
+        return "content"
     if not _REFUSING_WORDS.search(failure.message) and not failure.codes & {
         "unsupported_parameter",
         "unknown_parameter",

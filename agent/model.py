@@ -18,7 +18,7 @@ from .connection import Connection, Timeouts, connection
 from .errors import ModelError, ProtocolError, ServerError, UnreachableError
 from .reply import Delta, Reply, Usage
 from .retries import back_off
-from .wire import EchoReasoning, WireNames, encode, request_body, wire_names
+from .wire import EchoReasoning, WireNames, encode, request_body, wire_names, without_null
 
 __all__ = ["ChatModel", "Delta", "Reply", "Timeouts", "Usage"]
 
@@ -26,6 +26,7 @@ _LOG = logging.getLogger(__name__)
 _TRUNCATED_BELOW = 0.5  # reported over counted tokens; tokenizers differ by less
 _TRUNCATED_BY = 256  # tokens; below that, framing may be the difference
 _CONNECT_RETRIES = 2  # a server that is not there seldom comes within seconds
+_ONLY_WITH_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})  # refused where a request has none
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -140,7 +141,8 @@ class ChatModel:
         sent_tokens = self._count_tokens(messages, tools)
         names = wire_names(messages, tools)
         body = {"model": self.model} | request_body(messages, tools, names, self.echo_reasoning)
-        optional = {key: value for key, value in options.items() if value is not None}
+        left_out = () if tools else _ONLY_WITH_TOOLS
+        optional = {key: value for key, value in options.items() if value is not None and key not in left_out}
         if streamed:
             body["stream"] = True
             optional["stream_options"] = {"include_usage": True}
@@ -148,9 +150,8 @@ class ChatModel:
         tries, waited, shown = 0, 0.0, False
         while True:
             try:
-                async with contextlib.aclosing(
-                    self._exchange(body | self._accepted(optional), names, whole_at)
-                ) as items:
+                request = (without_null(body) if "content" in self._refused else body) | self._accepted(optional)
+                async with contextlib.aclosing(self._exchange(request, names, whole_at)) as items:
                     async for item in items:
                         if isinstance(item, Answer):
                             yield self._reply(item, sent_tokens)
@@ -226,7 +227,7 @@ class ChatModel:
             self._refused[original] = None
         else:
             self._refused[parameter] = _OTHER_NAME.get(parameter)
-        _LOG.warning("%r: the server refuses the parameter %r; it is left out or renamed", self, parameter)
+        _LOG.warning("%r: the server refuses %r as it was sent; it is left out or sent in another way", self, parameter)
 
     def _wait_after(self, error: ModelError, tries: int, waited: float) -> float | None:
         """Seconds until the next try, None when there is none.

@@ -81,6 +81,12 @@ def request_body(
     return body
 
 
+def without_null(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with an empty text for the null content of its turns with calls."""
+    texts = [{**one, "content": ""} if one.get("content", "") is None else one for one in body["messages"]]
+    return {**body, "messages": texts}
+
+
 def encode(body: Mapping[str, Any]) -> bytes:
     """The body as UTF-8 JSON; lone surrogates, which have no UTF-8, are replaced."""
     return clean(json.dumps(body, ensure_ascii=False)).encode()

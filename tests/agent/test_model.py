@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from carryforward.agent.errors import ServerError
+from carryforward.agent.errors import RequestError, ServerError
 from carryforward.agent.model import ChatModel, Delta, Reply, Timeouts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -307,6 +307,41 @@ def test_stream_options_are_dropped_when_the_server_does_not_know_them() -> None
     done = run([refusal, events(delta(content="fine"), delta("stop"))], streamed=True)
     assert "stream_options" not in done.requests[1]
     assert done.replies[0].usage.estimated
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (
+            500,
+            "7 validation errors: {'loc': (…, 'AssistantMessage', 'content'), 'msg': 'Input should be a valid string'}",
+        ),
+        (500, 'can only concatenate str (not "NoneType") to str'),
+        (422, "content must be a string"),
+    ],
+)
+def test_a_server_that_takes_no_null_content_is_sent_an_empty_text_from_then_on(status: int, message: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    messages = [
+        *ASK,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "nothing"},
+    ]
+    done = run([failure(status, {"message": message}), answer("fine"), answer("fine")], messages, calls=2)
+    assert [body["messages"][-2]["content"] for body in done.requests] == [None, "", ""]
+    assert done.slept == [] and messages[-2]["content"] is None
+
+
+def test_a_refusal_that_an_empty_text_does_not_mend_is_an_error() -> None:
+    refusal = failure(422, {"message": "Input should be a valid string: name"})
+    with pytest.raises(RequestError, match="valid string"):
+        run([refusal])
+
+
+def test_what_only_goes_with_tools_is_not_sent_without_them() -> None:
+    options = {"tool_choice": "auto", "parallel_tool_calls": False, "seed": 1}
+    (body,) = run([answer("fine")], options=options).requests
+    assert body["seed"] == 1 and "tool_choice" not in body and "parallel_tool_calls" not in body
 
 
 def test_one_model_serves_several_event_loops() -> None:
