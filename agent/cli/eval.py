@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...memory.tokens import Budget
     from ..agent import Agent
     from ..evaluation import Trial
-    from ..formats import reply_format
     from ..model import ChatModel
     from ..score_tables import ScoreTable
     from ..scores import Change
@@ -74,6 +73,7 @@ def evaluate(
     from ...memory.tokens import Budget
     from ..errors import ModelError
     from ..evaluation import load_trials, save_trials
+    from ..formats import reply_format
     from ..model import ChatModel
     from ..score_tables import score_table, task_table
     from ..scores import changes

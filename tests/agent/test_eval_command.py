@@ -113,6 +113,15 @@ def test_a_suite_is_run_in_each_format_and_the_table_says_how_well(
     assert out.read_text().startswith("| mean of a run | tools | react |")
 
 
+def test_the_server_is_told_the_form_of_replies_where_that_is_asked_for(
+    server: ScriptedServer, solver: Solver, suite: Path
+) -> None:
+    result = evaluate(server, suite, "--format", "react", "--constrain", "grammar", "--runs", "1")
+    assert result.exit_code == 0, result.output
+    assert all("calculator" in body["grammar"] for body in solver.bodies)
+    assert evaluate(server, suite, "--format", "tools", "--constrain", "grammar").exit_code == 2
+
+
 def test_a_task_may_need_what_an_earlier_one_found_out(server: ScriptedServer, solver: Solver, suite: Path) -> None:
     suite.write_text(SUITE + LATER)
     result = evaluate(server, suite, "--task", "again", "--runs", "1")
