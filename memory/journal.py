@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -35,6 +36,9 @@ CREATE TABLE entries (
 """
 
 
+IN_MEMORY = ":memory:"
+_INSERT = "INSERT INTO entries VALUES (?, ?, ?, ?, ?)"
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _Row = tuple[int, str, str, bytes]  # seq, kind, time, body
 
 
@@ -70,10 +74,13 @@ class Journal:
         JournalError: the file is no journal, was written by a newer version, or can't be opened.
     """
 
-    def __init__(self, path: str | Path = ":memory:") -> None:
+    def __init__(self, path: str | Path = IN_MEMORY) -> None:
         self.path = str(path)
         self._lock = threading.Lock()
         self._secrets: list[str] = []
+        self._last: dict[str, int] = {}  # the last `seq` written here, by run
+        self._may_wait = self.path == IN_MEMORY  # whether rows are written only when somebody reads
+        self._waiting: list[tuple[str, int, str, str, str]] = []
         self._claims: dict[str, FileLock | None] = {}
         try:
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30.0)
@@ -127,17 +134,34 @@ class Journal:
         Raises:
             JournalError: the entry can't be written (disk full, read-only file); nothing was written then.
         """
-        text = clean(json.dumps(_redact_values(body, self.redacted) if self._secrets else body, ensure_ascii=False))
+        text = clean(_JSON.encode(_redact_values(body, self.redacted) if self._secrets else body))
         at = datetime.now(UTC).isoformat()
         try:
             with self._lock:
-                row = self._db.execute(
-                    "INSERT INTO entries SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4 FROM entries WHERE run = ?1"
-                    " RETURNING seq",
-                    (run, kind, at, text),
-                ).fetchone()
-        except sqlite3.Error as error:
+                seq = self._last[run] = self._insert(run, kind, at, text)
+        except (sqlite3.Error, UnicodeEncodeError) as error:
             raise JournalError(f"journal {self.path}: entry {kind!r} of run {run} not written: {error}") from error
+        return seq
+
+    def _insert(self, run: str, kind: str, at: str, text: str) -> int:
+        """Write a row after the last that was written here or, where somebody else wrote too, after the last of all."""
+        seq = self._last.get(run, 0) + 1
+        if self._may_wait:
+            f"{run}{kind}".encode()  # what no database takes is refused now, not when the rows are written
+            self._waiting.append((run, seq, kind, at, text))
+            return seq
+        if seq > 1:
+            try:
+                self._db.execute(_INSERT, (run, seq, kind, at, text))
+            except sqlite3.IntegrityError:
+                pass
+            else:
+                return seq
+        row = self._db.execute(
+            "INSERT INTO entries SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4 FROM entries WHERE run = ?1"
+            " RETURNING seq",
+            (run, kind, at, text),
+        ).fetchone()
         return cast(int, row[0])
 
     def entries(self, run: str, kind: str | None = None) -> list[Entry]:
@@ -186,6 +210,7 @@ class Journal:
         query = f"SELECT seq, kind, at, CAST(body AS BLOB) FROM entries WHERE {chosen} ORDER BY seq {order}"
         rows: list[_Row] = []
         with self._lock:
+            self._write_waiting()
             try:
                 for row in self._db.execute(query, (run, kind) if kind else (run,)):
                     rows.append(row)  # noqa: PERF402 - what came before an error is kept
@@ -204,10 +229,15 @@ class Journal:
         query = "SELECT run, min(at), max(at), count(*) FROM entries GROUP BY run ORDER BY min(at), run"
         try:
             with self._lock:
+                self._write_waiting()
                 rows = self._db.execute(query).fetchall()
         except sqlite3.DatabaseError as error:
             raise JournalError(f"journal {self.path}: the runs can't be listed: {error}") from error
         return [RunInfo(*row) for row in rows]
+
+    def _write_waiting(self) -> None:
+        self._db.executemany(_INSERT, self._waiting)
+        self._waiting.clear()
 
     def claim(self, run: str) -> None:
         """Reserve a run for this process, until `release`, `close` or the end of the process.
@@ -217,7 +247,7 @@ class Journal:
         """
         if run in self._claims:
             raise JournalError(f"run {run} is already being worked on here; wait until it ends")
-        if self.path == ":memory:":  # no other process can see it
+        if self.path == IN_MEMORY:  # no other process can see it
             self._claims[run] = None
             return
         lock = FileLock(self._lock_path(run), timeout=0)
@@ -236,12 +266,16 @@ class Journal:
     def _lock_path(self, run: str) -> str:
         folder = Path(self.path + ".locks")
         folder.mkdir(exist_ok=True)
-        return str(folder / (re.sub(r"[^A-Za-z0-9_-]", "_", run)[:100] + ".lock"))
+        own = blake2b(
+            run.encode("utf-8", "surrogatepass"), digest_size=8
+        ).hexdigest()  # ids that read alike differ here
+        return str(folder / f"{re.sub(r'[^A-Za-z0-9_-]', '_', run)[:100]}-{own}.lock")
 
     def close(self) -> None:
         """Close the file and give all claimed runs free."""
         for run in list(self._claims):
             self.release(run)
+        self._may_wait = False
         self._db.close()
 
     def __enter__(self) -> Journal:

@@ -65,8 +65,8 @@ class Memory:
         self.task = ""
         self._notes = ""  # the recalled outcomes as they were shown
         self._policy = policy
-        self._summarizer = summarizer
-        self._tools = tools
+        self.summarizer = summarizer  # of the runs that begin from now on
+        self._tools = self._own_tools = tools
         self._alternate = alternate
         self._recall_k = recall_k
         self._recall_tokens = recall_tokens or int(self.budget.limit * RECALL_SHARE)
@@ -109,8 +109,7 @@ class Memory:
             raise JournalError(f"run {run} exists already: resume it, or begin another")
         self.journal.release(self.run_id)  # the run that was open here can be resumed
         self.journal.claim(run)
-        if tools is not None:
-            self._tools = tools
+        self._tools = tools if tools is not None else self._own_tools
         self.short_term = self._new_run(run)
         self._open = True
         self.task, self._tags, self._started_at, self._tokens_sent = task, tuple(tags), datetime.now(UTC), 0
@@ -240,7 +239,7 @@ class Memory:
             journal=self.journal,
             tools=self._tools,
             run=run,
-            summarizer=self._summarizer,
+            summarizer=self.summarizer,
             alternate=self._alternate,
         )
 

@@ -6,13 +6,16 @@ The dict form is the one of the chat completions API
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+SAID_OTHERWISE = ("refusal", "audio")  # fields in which an assistant speaks instead of in `content`
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+MOST_LEVELS = 100
+"""Objects and lists inside each other in a value; more, or one that holds itself, can't be copied or written."""
 
 Content = str | list[dict[str, Any]] | None
 
@@ -77,25 +80,22 @@ class Message:
         role = raw.get("role")
         if not isinstance(role, str) or role not in ROLES:
             raise MessageError(f"unknown role {role!r}: expected one of {', '.join(sorted(ROLES))}")
-        calls = raw.get("tool_calls") or ()
-        if not isinstance(calls, Sequence) or isinstance(calls, str):
-            raise MessageError(f"{role} message: 'tool_calls' must be a list, got {type(calls).__name__}")
         answers, name = raw.get("tool_call_id"), raw.get("name")
         return cls(
-            role=role,
-            content=_content(role, raw.get("content")),
-            tool_calls=tuple(ToolCall.from_dict(_object(role, call)) for call in cast(Sequence[Any], calls)),
-            tool_call_id=None if answers is None else clean(str(answers)),
-            name=None if name is None else clean(str(name)),
-            extra={k: _json(role, v) for k, v in raw.items() if k not in _KNOWN},
+            role,
+            _content(role, raw.get("content")),
+            _calls(role, raw.get("tool_calls")),
+            None if answers is None else clean(str(answers)),
+            None if name is None else clean(str(name)),
+            {} if raw.keys() <= _KNOWN else {k: _json(role, v) for k, v in raw.items() if k not in _KNOWN},
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The wire form; `content` is always present, and null for an empty turn that calls tools."""
-        empty_call_turn = bool(self.tool_calls) and not self.content
+        empty_call_turn = bool(self.tool_calls) and says_nothing(self.content)
         out: dict[str, Any] = {
             "role": self.role,
-            "content": None if empty_call_turn else _copied(self.content),
+            "content": None if empty_call_turn else _json(self.role, self.content, MOST_LEVELS + 1),
         }
         if self.tool_calls:
             out["tool_calls"] = [call.to_dict() for call in self.tool_calls]
@@ -104,7 +104,7 @@ class Message:
         if self.name is not None:
             out["name"] = self.name
         if self.extra:
-            out.update(copy.deepcopy(self.extra))
+            out.update(_json(self.role, self.extra, MOST_LEVELS + 1))
         return out
 
     def redacted(self, hide: Callable[[str], str]) -> Message:
@@ -136,10 +136,6 @@ class Message:
 _KNOWN = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
 
 
-def _copied(content: Content) -> Content:
-    return copy.deepcopy(content) if isinstance(content, list) else content
-
-
 def content_text(content: Content) -> str:
     """The text of a message's content, whatever its shape."""
     if content is None:
@@ -149,8 +145,17 @@ def content_text(content: Content) -> str:
     return "\n".join(str(part["text"]) for part in content if part.get("type", "text") == "text" and "text" in part)
 
 
+def says_nothing(content: Content) -> bool:
+    """Whether a content has no text and no part that is not text."""
+    if isinstance(content, list):
+        return not any(part.get("type", "text") != "text" or str(part.get("text", "")) for part in content)
+    return not content
+
+
 def clean(text: str) -> str:
     """Surrogate pairs joined and lone surrogates replaced by U+FFFD: they can't be sent as UTF-8."""
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -162,6 +167,14 @@ def _object(role: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise MessageError(f"{role} message: expected an object, got {type(value).__name__}: {value!r:.80}")
     return cast(Mapping[str, Any], value)
+
+
+def _calls(role: str, value: Any) -> tuple[ToolCall, ...]:
+    if not value:
+        return ()
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise MessageError(f"{role} message: 'tool_calls' must be a list, got {type(value).__name__}")
+    return tuple([ToolCall.from_dict(_object(role, call)) for call in cast(Sequence[Any], value)])
 
 
 def _content(role: str, value: Any) -> Content:
@@ -183,14 +196,16 @@ def _content(role: str, value: Any) -> Content:
     return parts
 
 
-def _json(role: str, value: Any) -> Any:
+def _json(role: str, value: Any, depth: int = MOST_LEVELS) -> Any:
     """A deep copy of a JSON value, its strings cleaned."""
     if isinstance(value, str):
         return clean(value)
+    if depth == 0:
+        raise MessageError(f"{role} message: a value is nested more than {MOST_LEVELS} levels deep")
     if isinstance(value, Mapping):
-        return {clean(str(k)): _json(role, v) for k, v in cast(Mapping[Any, Any], value).items()}
+        return {clean(str(k)): _json(role, v, depth - 1) for k, v in cast(Mapping[Any, Any], value).items()}
     if isinstance(value, (list, tuple)):
-        return [_json(role, v) for v in cast(Sequence[Any], value)]
+        return [_json(role, v, depth - 1) for v in cast(Sequence[Any], value)]
     if value is None or isinstance(value, (bool, int, float)):
         return value
     raise MessageError(f"{role} message: a value of type {type(value).__name__} is no JSON: {value!r:.80}")

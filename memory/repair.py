@@ -36,6 +36,13 @@ class Intake:
         self._strays: list[Admitted] = []  # wait until the block is whole
         self._renamed = 0
 
+    def copy(self) -> Intake:
+        """A copy that can take messages without touching this one."""
+        other = Intake()
+        other._open, other._answered = dict(self._open), set(self._answered)
+        other._strays, other._renamed = list(self._strays), self._renamed
+        return other
+
     def admit(self, message: Message) -> tuple[list[Admitted], Admitted | None]:
         """What must join before the message, and the message itself as it joins.
 
@@ -65,9 +72,11 @@ class Intake:
         if not call and self._open:
             call = next(iter(self._open))
             return self._answer(replace(message, tool_call_id=call), f"result without an id taken for call {call}")
-        own = next((own for own, came in self._open.items() if call in (own, came)), None)
+        own = call if call in self._open else next((own for own, came in self._open.items() if call == came), None)
         if own is not None:
-            return self._answer(replace(message, tool_call_id=own), f"result of call {own}" if own != call else None)
+            if own == call:
+                return self._answer(message, None)
+            return self._answer(replace(message, tool_call_id=own), f"result of call {own}")
         if call and call in self._answered:
             return None
         if self._open:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from .messages import Message
+from .messages import SAID_OTHERWISE, Message, says_nothing
 
 
 class Rule(ABC):
@@ -106,6 +106,8 @@ def merge_turns(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _joined(first: Any, second: Any) -> Any:
+    if not first or not second:
+        return first or second
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
     parts = [[{"type": "text", "text": c}] if isinstance(c, str) else list(c or ()) for c in (first, second)]
@@ -113,9 +115,7 @@ def _joined(first: Any, second: Any) -> Any:
 
 
 def is_empty(message: Message) -> bool:
-    """Whether a message says nothing at all."""
-    if message.tool_calls:
+    """Whether a message says nothing at all: an assistant may also say it by a call, a refusal or recorded speech."""
+    if message.tool_calls or (message.role == "assistant" and any(message.extra.get(key) for key in SAID_OTHERWISE)):
         return False
-    if isinstance(message.content, list):
-        return not any(part.get("type", "text") != "text" or str(part.get("text", "")) for part in message.content)
-    return not message.content
+    return says_nothing(message.content)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ from . import lookup
 from .calibration import Calibration
 from .carry import block
 from .facts import WorkingFacts
-from .journal import Entry, Journal
+from .journal import Entry, Journal, JournalError
 from .messages import Message, ToolCall
 from .policies import Desk, Policy, Tiered
 from .policies.guarantee import fit
@@ -92,26 +93,36 @@ class ShortTermMemory:
 
         Raises:
             MessageError: the message has an unknown role or an unreadable shape; nothing was added.
+            JournalError: the message can't be written down; nothing was added.
         """
         m = Message.from_dict(message.to_dict() if isinstance(message, Message) else message)
         if self.journal.has_secrets:
             m = m.redacted(self.journal.redacted)
-        before, own = self._intake.admit(m)
-        refs = [self._new_ref(a.message) for a in before]
-        ref = self._new_ref(m)
+        intake = self._intake.copy()  # takes the place of the old one when the message is written down
+        before, own = intake.admit(m)
         mended = [a.mended for a in (*before, own) if a is not None and a.mended]
         if own is None:
             mended.append("left out of the context")
+        ref = f"m{self._numbered + len(before) + 1}"
         self.journal.append(self.run, "message", {"ref": ref, "message": m.to_dict(), "mended": mended})
-        for earlier, admitted in zip(refs, before, strict=True):
-            self._join(earlier, admitted)
-        if own is not None:
-            self._join(ref, own)
+        self._intake = intake
+        self._take(m, before, own)
         return ref
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[str]:
         """Add several messages in order; returns their refs."""
         return [self.add(message) for message in messages]
+
+    def _take(
+        self, message: Message, before: Sequence[Admitted], own: Admitted | None, *, shorten: bool = True
+    ) -> None:
+        """Number a message and what must join before it, and let them join."""
+        joining = [(self._new_ref(a.message), a) for a in before]
+        ref = self._new_ref(message)
+        if own is not None:
+            joining.append((ref, own))
+        for each, admitted in joining:
+            self._join(each, admitted, shorten=shorten)
 
     def _new_ref(self, message: Message) -> str:
         self._numbered += 1
@@ -140,7 +151,10 @@ class ShortTermMemory:
             if shorten:
                 before = self._view.tokens
                 self.policy.arrive(self._view, line, self._desk())
-                self._record("arrival", before)
+                try:
+                    self._record("arrival", before)
+                except JournalError as error:  # the message itself is written down
+                    log.warning("%s; what was shortened is written with the next compaction", error)
 
     # Reading --------------------------------------------------------------------------------------
 
@@ -190,8 +204,9 @@ class ShortTermMemory:
     def shrink(self, share: float) -> None:
         """Work within this share of the present context from now on: the server found it too long."""
         present = min(self.budget.limit, self.tokens * self.calibration.ratio)
-        self.budget = Budget(max(1, int(present * share)))
-        self.journal.append(self.run, "budget", {"limit": self.budget.limit})
+        budget = Budget(max(1, int(present * share)))
+        self.journal.append(self.run, "budget", {"limit": budget.limit})
+        self.budget = budget
 
     # Compacting -----------------------------------------------------------------------------------
 
@@ -206,17 +221,19 @@ class ShortTermMemory:
         previous = self._view.summary
         self._shrink()
         write = getattr(self._summarizer, "write", None)
-        if write is None or len(self._view.gone) == folded:
+        room = self._desk().summary_room
+        if write is None or not room or len(self._view.gone) == folded:
             return
         left = [(ref, self._messages[ref]) for ref in self._view.gone[folded:]]
-        written = await write(previous, left, self._desk().summary_room)
+        written = await write(previous, left, room)
         if written.failure:
             self.journal.append(self.run, "summary_failed", {"why": written.failure})
             return
         before = self._view.tokens
-        self._view.summary = written.text
-        self._carry()
-        self._record("summary", before)
+        with self._or_as_it_was():
+            self._view.summary = written.text
+            self._carry()
+            self._record("summary", before)
 
     def _shrink(self) -> None:
         """Compact if the high mark is passed; at least until the context fits."""
@@ -226,18 +243,25 @@ class ShortTermMemory:
         before = self._view.tokens
         if before <= min(high, limit) or self._futile > before <= limit:
             return
+        with self._or_as_it_was() as kept:
+            self._edit(limit, room)
+            if before > limit or before - self._view.tokens >= MIN_FREED * room:
+                self._record("high mark" if before <= limit else "over budget", before)
+                return
+        self._view = kept
+        futile = before + int(MIN_FREED * room)
+        self.journal.append(self.run, "futile", {"below": futile})
+        self._futile = futile
+
+    @contextmanager
+    def _or_as_it_was(self) -> Generator[View]:
+        """Edits of the view that are undone where they fail or can't be written down; gives the view as it was."""
         kept = self._view.copy()
         try:
-            self._edit(limit, room)
-        except BudgetError:
+            yield kept
+        except (BudgetError, JournalError):
             self._view = kept
             raise
-        if before <= limit and before - self._view.tokens < MIN_FREED * room:
-            self._view = kept
-            self._futile = before + int(MIN_FREED * room)
-            self.journal.append(self.run, "futile", {"below": self._futile})
-            return
-        self._record("high mark" if before <= limit else "over budget", before)
 
     def _edit(self, limit: int, room: int) -> None:
         """Let the policy edit the view, then the guarantee, then carry forward what has left."""
@@ -257,11 +281,11 @@ class ShortTermMemory:
             self._view.carry(block(self._view, self.facts, free - 8, self._about()))
 
     def _record(self, reason: str, before: int) -> None:
-        edits = self._view.take_edits()
-        if edits:
-            compaction = Compaction(reason, before, self._view.tokens, edits, self._view.summary)
-            self.compactions.append(compaction)
+        if self._view.edits:
+            compaction = Compaction(reason, before, self._view.tokens, tuple(self._view.edits), self._view.summary)
             self.journal.append(self.run, "compaction", compaction.to_dict())
+            self._view.edits.clear()
+            self.compactions.append(compaction)
 
     def _settle(self) -> None:
         for admitted in self._intake.settle():
@@ -272,7 +296,8 @@ class ShortTermMemory:
         return self._view.overhead + self._system_tokens + self._view.task_tokens
 
     def _desk(self) -> Desk:
-        room = max(self.limit - self._fixed(), int(self.limit * LEAST_ROOM))
+        limit = self.limit
+        room = max(limit - self._fixed(), int(limit * LEAST_ROOM))
         return Desk(
             self.counter,
             self.facts,
@@ -297,12 +322,10 @@ class ShortTermMemory:
         is_whole = [entry.seq for entry in kept] == list(range(1, len(kept) + 1))
         for entry in kept:
             if entry.kind == "message":
-                before, own = self._intake.admit(Message.from_dict(entry.body["message"]))
+                message = Message.from_dict(entry.body["message"])
+                before, own = self._intake.admit(message)
                 self._numbered = max(self._numbered, int(entry.body["ref"][1:]) - len(before) - 1)
-                joining = [(self._new_ref(a.message), a) for a in before]
-                ref = self._new_ref(Message.from_dict(entry.body["message"]))
-                for earlier, admitted in [*joining, *([(ref, own)] if own is not None else [])]:
-                    self._join(earlier, admitted, shorten=False)
+                self._take(message, before, own, shorten=False)
             elif entry.kind == "repair":
                 for admitted in self._intake.settle():
                     self._join(self._new_ref(admitted.message), admitted, shorten=False)

@@ -116,7 +116,7 @@ class BytePairs:
         tokens = self._encoding.encode_ordinary(text[: max(0, max_tokens) * _CHARACTERS_A_TOKEN])
         keep = max_tokens
         while keep > 0:
-            kept = self._encoding.decode(tokens[:keep]).rstrip("\ufffd")
+            kept = self._encoding.decode_bytes(tokens[:keep]).decode("utf-8", "ignore")  # half a character at the end
             if self.count(kept) <= max_tokens:
                 return kept
             keep -= 1
@@ -126,7 +126,7 @@ class BytePairs:
         tokens = self._encoding.encode_ordinary(text[-max_tokens * _CHARACTERS_A_TOKEN :] if max_tokens > 0 else "")
         keep = max_tokens
         while keep > 0:
-            kept = self._encoding.decode(tokens[-keep:]).lstrip("\ufffd")
+            kept = self._encoding.decode_bytes(tokens[-keep:]).decode("utf-8", "ignore")
             if self.count(kept) <= max_tokens:
                 return kept
             keep -= 1

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from .images import image_tokens
-from .messages import Message, clean
+from .messages import SAID_OTHERWISE, Message, clean
 from .tokenizers import load_tokenizer
 
 # Framing as in OpenAI's cookbook, "How to count tokens with tiktoken"
@@ -101,9 +101,10 @@ class TokenCounter:
             total += NAME_FRAME + self.count(m.name)
         for call in m.tool_calls:
             total += CALL_FRAME + self.count(call.name) + self.count(call.arguments)
-        reasoning = m.extra.get("reasoning_content")
-        if isinstance(reasoning, str):
-            total += self.count(reasoning)
+        for key in (*SAID_OTHERWISE, "reasoning_content") if m.extra else ():
+            said = m.extra.get(key)
+            if said:
+                total += self.count(said) if isinstance(said, str) else self._as_json(said)
         return total
 
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> int:

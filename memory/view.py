@@ -85,7 +85,7 @@ class View:
     task: str | None = None  # ref of the first user message
     task_tokens: int = 0  # what the task costs as it is shown, without the block
     last_user: str | None = None
-    _log: list[Edit] = field(default_factory=list[Edit])
+    edits: list[Edit] = field(default_factory=list[Edit])  # those that are not written down yet
     _wires: list[dict[str, Any]] | None = None
 
     def append(self, ref: str, message: Message, *, may_be_task: bool = True) -> Line:
@@ -153,25 +153,20 @@ class View:
         if self.task is not None and block != self.block:
             self._do(Edit("carry", self.task, block))
 
-    def take_edits(self) -> tuple[Edit, ...]:
-        """The edits made since this was last called."""
-        edits, self._log = tuple(self._log), []
-        return edits
-
     def apply(self, compaction: Compaction) -> None:
         """Do again what a recorded compaction did."""
         for edit in compaction.edits:
             self._do(edit)
         self.summary = compaction.summary
-        self._log = []
+        self.edits.clear()
 
     def copy(self) -> View:
         """A copy that can be edited without touching this one."""
         lines = {ref: replace(line) for ref, line in self.lines.items()}
-        return replace(self, lines=lines, gone=list(self.gone), _log=list(self._log), _wires=None)
+        return replace(self, lines=lines, gone=list(self.gone), edits=list(self.edits), _wires=None)
 
     def _do(self, edit: Edit) -> None:
-        self._log.append(edit)
+        self.edits.append(edit)
         line = self.lines[edit.ref]
         if edit.action in ("drop", "fold"):
             del self.lines[edit.ref]

@@ -34,6 +34,8 @@ _LEAST = 16  # tokens of text: the mark that something was cut
 
 def clamp_line(view: View, line: Line, desk: Desk, room: int) -> None:
     """Shorten a line's text to `room` tokens, framing counted; figures of the cut part first."""
+    if line.tokens <= room:
+        return
     frame = desk.counter.message(replace(line.message, content=None))
     room = max(room - frame, _LEAST)
     if line.tokens <= frame + room:

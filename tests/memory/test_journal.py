@@ -135,6 +135,31 @@ def test_a_run_can_be_claimed_once(tmp_path: Path) -> None:
     second.close()
 
 
+@pytest.mark.parametrize(("one", "other"), [("run/1", "run:1"), ("x" * 100 + "1", "x" * 100 + "2")])
+def test_runs_of_nearly_the_same_name_are_claimed_apart(tmp_path: Path, one: str, other: str) -> None:
+    first, second = Journal(tmp_path / "j.db"), Journal(tmp_path / "j.db")
+    first.claim(one)
+    second.claim(other)
+    first.close()
+    second.close()
+
+
+def test_two_journals_on_one_run_number_their_entries_after_each_other(tmp_path: Path) -> None:
+    first, second = Journal(tmp_path / "j.db"), Journal(tmp_path / "j.db")
+    writers = [first, second, second, first, first, second]
+    assert [journal.append("r", "note", {"n": n}) for n, journal in enumerate(writers)] == [1, 2, 3, 4, 5, 6]
+    assert [e.body["n"] for e in first.entries("r")] == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("path", [":memory:", "j.db"])
+def test_run_that_no_file_can_name_is_refused_and_leaves_the_journal_usable(tmp_path: Path, path: str) -> None:
+    journal = Journal(path if path == ":memory:" else tmp_path / path)
+    with pytest.raises(JournalError, match="not written"):
+        journal.append("\ud83d", "note", {})
+    journal.append("r", "note", {"n": 1})
+    assert [e.body for e in journal.entries("r")] == [{"n": 1}]
+
+
 WRITE_FOREVER = """
 import sys
 from carryforward.memory import Journal

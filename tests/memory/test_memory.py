@@ -81,6 +81,15 @@ def test_figures_of_an_answer_without_a_source_are_named() -> None:
     assert [f.text for f in memory.unsupported("It is 9.75 m deep.")] == ["9.75 m"]
 
 
+def test_tools_of_one_run_are_not_those_of_the_next() -> None:
+    schema: dict[str, Any] = {"type": "function", "function": {"name": "measure", "description": "word " * 100}}
+    memory = Memory(2000, counter=COUNTER)
+    memory.begin("measure", tools=[schema])
+    with_tools = memory.short_term.tokens
+    memory.begin("measure")
+    assert memory.short_term.tokens < with_tools - 100
+
+
 def test_failure_is_kept_with_its_lesson(long_term: LongTermMemory) -> None:
     memory = Memory(4000, long_term=long_term, counter=COUNTER)
     memory.begin("open the lock of the harbour gate")

@@ -137,6 +137,46 @@ def test_lookup_of_odd_refs_and_pages_says_what_there_is() -> None:
     assert len(memory.lookup("z" * 100_000)) < 400
 
 
+@pytest.mark.parametrize("said", [{"refusal": "I can't help with that."}, {"audio": {"id": "audio_1"}}])
+def test_assistant_that_refuses_or_speaks_is_kept(said: dict[str, Any]) -> None:
+    memory = ShortTermMemory(1000, counter=COUNTER)
+    memory.extend([TASK, {"role": "assistant", "content": None, **said}, {"role": "user", "content": "why?"}])
+    assert valid(memory)[1] == {"role": "assistant", "content": None, **said}
+    assert memory.tokens > COUNTER.messages([TASK, {"role": "user", "content": "why?"}]) + 4
+
+
+def test_empty_text_parts_beside_calls_become_null() -> None:
+    memory = ShortTermMemory(1000, counter=COUNTER)
+    memory.extend([TASK, {**calls(["c"]), "content": [{"type": "text", "text": ""}]}, result("c", "calm")])
+    assert valid(memory)[1]["content"] is None
+
+
+def test_value_that_holds_itself_or_is_nested_too_deeply_is_refused() -> None:
+    memory = ShortTermMemory(1000, counter=COUNTER)
+    deep: Any = "calm"
+    for _ in range(101):
+        deep = [deep]
+    endless: dict[str, Any] = {}
+    endless["self"] = endless
+    for odd in (deep, endless):
+        with pytest.raises(MessageError, match="100 levels"):
+            memory.add({**TASK, "tag": odd})
+    memory.add({**TASK, "tag": deep[0]})
+    assert valid(memory)[0]["tag"] == deep[0]
+
+
+def test_text_of_signs_that_stand_for_unreadable_ones_is_read_page_by_page() -> None:
+    memory = ShortTermMemory(1000, counter=COUNTER)
+    memory.extend([TASK, calls(["c"]), result("c", "\ufffd" * 3000)])
+    read = ""
+    for page in range(1, 200):
+        shown, more, _ = memory.lookup("m3", page=page).partition("\n[page ")
+        read += shown
+        if not more:
+            break
+    assert read == "\ufffd" * 3000
+
+
 @pytest.mark.parametrize("odd", [{"role": "assistant", "content": ""}, {"role": "assistant", "content": "hm"}])
 def test_list_without_a_user_turn_asks_to_continue(odd: dict[str, Any]) -> None:
     memory = ShortTermMemory(300, counter=COUNTER)

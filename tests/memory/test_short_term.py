@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from carryforward.memory import (
     Clamp,
     Fold,
     Journal,
+    JournalError,
     KeepAll,
     KeepEnds,
     KeepLast,
@@ -181,6 +183,38 @@ def test_budget_error_leaves_the_memory_as_it_was() -> None:
         with pytest.raises(BudgetError):
             memory.context()
     assert memory.compactions == []
+
+
+def test_message_that_can_not_be_written_down_is_not_added(tmp_path: Path) -> None:
+    history = [{"role": "user", "content": "go"}, *step(1, "calm"), step(2, "")[0], *step(3, "wave " * 900)]
+    usual = ShortTermMemory(1000, counter=COUNTER)
+    memory = ShortTermMemory(1000, counter=COUNTER)
+    kept, closed = memory.journal, Journal(tmp_path / "full.db")
+    closed.close()
+    for m in history:
+        memory.journal = closed
+        with pytest.raises(JournalError):
+            memory.add(m)
+        memory.journal = kept
+        assert memory.add(m) == usual.add(m)
+        assert memory.messages() == usual.messages()
+        assert memory.context() == usual.context()
+    again = ShortTermMemory(1000, counter=COUNTER)
+    again.restore(kept.entries(memory.run))
+    assert again.context() == memory.context()
+
+
+def test_compaction_that_can_not_be_written_down_is_not_made(tmp_path: Path) -> None:
+    memory = ShortTermMemory(1000, counter=COUNTER)
+    memory.extend([{"role": "user", "content": "go"}, *(m for n in range(6) for m in step(n, "wave " * 200))])
+    kept, memory.journal = memory.journal, Journal(tmp_path / "full.db")
+    memory.journal.close()
+    tokens = memory.tokens
+    with pytest.raises(JournalError):
+        memory.context()
+    assert (memory.tokens, memory.compactions) == (tokens, [])
+    memory.journal = kept
+    assert memory.context() and memory.tokens < tokens
 
 
 def test_tool_schemas_count() -> None:

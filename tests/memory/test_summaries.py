@@ -95,6 +95,21 @@ def test_failing_summariser_ends_no_run(answer: Any) -> None:
     assert "3.25" in "".join(memory.lookup(ref) for ref, _ in memory.messages())
 
 
+def test_no_model_is_asked_where_there_is_no_room_for_a_summary() -> None:
+    asked: list[Any] = []
+    summarizer = ModelSummarizer(lambda messages: asked.append(messages) or "done", counter=COUNTER)
+    memory = ShortTermMemory(400, counter=COUNTER, summarizer=summarizer)
+    memory.add({"role": "user", "content": "measure"})
+    for n in range(12):
+        call = {"id": f"c{n}", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+        memory.add({"role": "assistant", "content": None, "tool_calls": [call]})
+        memory.add({"role": "tool", "tool_call_id": f"c{n}", "content": "calm water " * 20})
+        asyncio.run(memory.compact())
+        memory.context()
+    assert any(edit.action == "fold" for compaction in memory.compactions for edit in compaction.edits)
+    assert asked == []
+
+
 def test_summary_that_repeats_itself_does_not_grow() -> None:
     memory, _ = folded(lambda messages: messages[0]["content"] + "new bullet " * 80)
     assert all(COUNTER.count(compaction.summary) <= 1500 * 0.25 for compaction in memory.compactions)
