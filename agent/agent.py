@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from ..memory import Memory
+from ..memory import Memory, ModelSummarizer
 from ..tools import Tool, Toolbox
 from ..tools.memory_tools import lookup_tool
 from ..tools.waiting import run_sync
@@ -17,6 +17,7 @@ from .errors import ToolsUnsupportedError
 from .events import Event, Finished, Recalled, RunStarted, Warned, redacted
 from .formats import Constrain, FormatName, Language, reply_format
 from .guards import Limits
+from .helper import Helper
 from .loop import Reflect, Run, Setup
 from .model import ChatModel
 from .past import Past, read_past
@@ -47,6 +48,8 @@ class Agent:
         approval_seconds: how long an answer is accepted.
         reflect: when the model is asked to think about an observation: `on_error` (an error or nothing), `always`,
             `never`.
+        helper: a second, cheaper model (as `model`) that writes the reflections, and the summaries of a memory that has
+            no summarizer of its own; what it uses counts for the run. Without it, rules write both.
         system: the opening of the system prompt, instead of the packaged one; how to reply is added to it.
         language: of the prompts, `en` or `zh`; by default that of the task.
         format_failures: replies in a row that can't be read, after which the run ends (twice as many for calls in the
@@ -75,6 +78,7 @@ class Agent:
         allow: Allowed = (),
         approval_seconds: float = 3600.0,
         reflect: Reflect = "on_error",
+        helper: Model | str | None = None,
         system: str | None = None,
         language: Language | None = None,
         format_failures: int = 2,
@@ -91,10 +95,14 @@ class Agent:
         form = reply_format("react" if format == "auto" else format)
         if constrain is not None:
             form.constraint((), constrain)
-        self.model = _model(model) if isinstance(model, str) else model
+        self.model = _model(model)
         self.memory = memory or Memory(DEFAULT_BUDGET)
-        for secret in getattr(self.model, "secrets", ()):
-            self.memory.journal.redact(secret)
+        self._helper = None if helper is None else Helper(_model(helper))
+        if self._helper is not None and self.memory.summarizer is None:
+            self.memory.summarizer = ModelSummarizer(self._helper.complete, counter=self.memory.counter)
+        for model in self._models():
+            for secret in getattr(model, "secrets", ()):
+                self.memory.journal.redact(secret)
         self.tools = _with_lookup(tools if isinstance(tools, Toolbox) else Toolbox(tools), self.memory)
         self._format: FormatName | Literal["auto"] = format
         self._limits = Limits(max_steps, max_tokens, max_cost, max_seconds)
@@ -135,7 +143,7 @@ class Agent:
         """`resume` for async code."""
         return await _result_of(self.stream(run_id=run_id))
 
-    async def stream(self, task: str | None = None, *, run_id: str | None = None) -> AsyncIterator[Event]:
+    async def stream(self, task: str | None = None, *, run_id: str | None = None) -> AsyncGenerator[Event, None]:
         """The events of a run, as they happen; the last one is `Finished`.
 
         Give a task for a new run, or the id of a run to take up. Who stops reading stops the run; it can be resumed.
@@ -168,9 +176,13 @@ class Agent:
         try:
             return await _result_of(events)
         finally:
-            close = getattr(self.model, "aclose", None)
-            if close is not None:
-                await close()
+            for model in self._models():
+                close = getattr(model, "aclose", None)
+                if close is not None:
+                    await close()
+
+    def _models(self) -> list[Model]:
+        return [self.model] if self._helper is None else [self.model, self._helper.model]
 
     async def _go(self, task: str | None, run_id: str | None, emit: Callable[[Event], None]) -> None:
         try:
@@ -241,6 +253,7 @@ class Agent:
             gate=gate,
             emit=emit,
             reflect=self._reflect,
+            helper=self._helper,
             format_failures=self._format_failures,
             constrain=self._constrain,
             price=self._price,
@@ -256,8 +269,10 @@ def _with_lookup(tools: Toolbox, memory: Memory) -> Toolbox:
     return Toolbox([*tools, lookup_tool(memory)]) if tools.names and "lookup" not in tools else tools
 
 
-def _model(name_or_url: str) -> ChatModel:
-    return ChatModel(base_url=name_or_url) if "://" in name_or_url else ChatModel(name_or_url)
+def _model(given: Model | str) -> Model:
+    if not isinstance(given, str):
+        return given
+    return ChatModel(base_url=given) if "://" in given else ChatModel(given)
 
 
 async def _result_of(events: AsyncIterator[Event]) -> RunResult:

@@ -109,22 +109,28 @@ class Asker:
             return {}
         return {"max_tokens": budget.max_output(self._memory.short_term.tokens, budget.output)}
 
+    def count_help(self, reply: Reply) -> None:
+        """Count what a helper's reply has used, at the list price of the helper's model; it is no step."""
+        self._add(reply, price_of(reply.model))
+
     def _count(self, reply: Reply, step: bool) -> None:
+        self.spent.steps += step
+        self._add(reply, self._price or price_of(reply.model))
+        if reply.measured_prompt_tokens is not None:
+            self._memory.learn_usage(reply.measured_prompt_tokens)
+        if self.spent.cost is None and self._limits.cost is not None:
+            raise Stop("error", f"no price is known for {reply.model}: give the agent one (price=Price(…))", ask=False)
+
+    def _add(self, reply: Reply, price: Price | None) -> None:
         usage, spent = reply.usage, self.spent
-        spent.steps += step
         spent.prompt_tokens += usage.prompt_tokens
         spent.completion_tokens += usage.completion_tokens
         spent.cached_tokens += usage.cached_tokens
-        price = self._price or price_of(reply.model)
         if price is None:
             spent.cost = None
         elif spent.cost is not None:
             spent.cost += price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
         spent.seconds = time.monotonic() - self._began
-        if reply.measured_prompt_tokens is not None:
-            self._memory.learn_usage(reply.measured_prompt_tokens)
-        if spent.cost is None and self._limits.cost is not None:
-            raise Stop("error", f"no price is known for {reply.model}: give the agent one (price=Price(…))", ask=False)
 
     def _tell_context(self, messages: int) -> None:
         short, step = self._memory.short_term, self.spent.steps + 1

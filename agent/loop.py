@@ -19,6 +19,7 @@ from .errors import ModelError, ToolsUnsupportedError
 from .events import Event, Finished, Warned
 from .formats import Action, Constrain, FinalAnswer, FormatProblem, Parsed, ReplyFormat
 from .guards import Circling, Limits, LoopGuard, looks_empty, looks_like_error
+from .helper import Helper
 from .past import Observation, Past
 from .prices import Price
 from .prompts import Prompts, quote_observation
@@ -45,6 +46,7 @@ class Setup:
     gate: Gate
     emit: Callable[[Event], None]
     reflect: Reflect = "on_error"
+    helper: Helper | None = None
     format_failures: int = 2
     constrain: Constrain | None = None
     price: Price | None = None
@@ -70,6 +72,8 @@ class Run:
             price=setup.price,
             options={**({"stop": list(self._form.stop)} if self._form.stop else {}), **setup.options},
         )
+        if setup.helper is not None:
+            setup.helper.works_for(self._asker)
         self._guard = LoopGuard()
         self._problems = 0  # unreadable replies in a row
         self._last_seen: deque[str] = deque(maxlen=_LAST_SEEN)
@@ -146,7 +150,8 @@ class Run:
         )
         quote = str if self._form.sends_tools else quote_observation
         messages = self._form.observations(actions, [quote(seen.text) for seen in observations])
-        for message in _with_nudge(messages, self._nudge(actions, observations, circling))[answered:]:
+        nudge = await self._nudge(actions, observations, circling)
+        for message in _with_nudge(messages, nudge)[answered:]:
             self._memory.add(message)
         if circling is not None:
             reason = f"the same calls with the same results over and over: {_names(actions)}"
@@ -166,11 +171,20 @@ class Run:
             status = "error" if problem.reason == "truncated_or_empty" else "format_failed"
             raise Stop(status, f"replies that can't be used: {problem.reason}. {problem.hint}")
 
-    def _nudge(self, actions: Sequence[Action], seen: Sequence[Observation], circling: Circling | None) -> str:
-        """What the model is told beside the observations."""
+    async def _nudge(self, actions: Sequence[Action], seen: Sequence[Observation], circling: Circling | None) -> str:
+        """What the model is told beside the observations: a fixed text, and what the helper says where there is one."""
         if circling is not None:
             texts = {1: self._texts.repeated, 2: self._texts.cycle, 3: self._texts.cycle}
             return texts.get(circling.distinct, self._texts.no_progress).format(_names(actions))
+        asked = self._reflection(seen)
+        if not asked or self._setup.helper is None:
+            return asked
+        shown = [(f"{action.name} {action.arguments}", one.text) for action, one in zip(actions, seen, strict=True)]
+        said = await self._setup.helper.reflect(self._memory.task, shown, self._texts, self._warn)
+        return said or asked
+
+    def _reflection(self, seen: Sequence[Observation]) -> str:
+        """The fixed text that asks for a reflection, empty where none is due."""
         if self._setup.reflect == "never":
             return ""
         if any(one.failed or looks_like_error(one.text) for one in seen):
