@@ -41,9 +41,9 @@ bench: $(READY) ## measure; CARRYFORWARD_DATA names the folder of the full data 
 soak: $(READY) ## long campaigns: kills, fuzzing, 100,000 cases
 	$(BIN)/pytest -m soak
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
-	$(BIN)/python tests/tools/fuzz.py calculator -runs=600000
-	$(BIN)/python tests/tools/fuzz.py arguments -runs=300000
-	$(BIN)/python tests/tools/fuzz.py html -runs=100000
+	$(BIN)/python tests/tools/fuzz.py calculator -runs=650000
+	$(BIN)/python tests/tools/fuzz.py arguments -runs=320000
+	$(BIN)/python tests/tools/fuzz.py html -runs=30000
 
 clean: ## remove the environment and all that tools left
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build *.egg-info

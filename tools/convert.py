@@ -7,7 +7,6 @@ from typing import Any
 
 from .arithmetic import write_number
 from .definition import Tool, ToolError
-from .extras import need
 
 _POWER = r"(?:(?:\^|\*\*)?-?[1-9])?"
 _NAME = rf"[A-Za-zµμΩΩÅ°_]+{_POWER}"
@@ -59,7 +58,9 @@ def convert(value: float | str, from_unit: str, to_unit: str) -> str:
 
     Raises ToolError when a unit is unknown or the two do not measure the same.
     """
-    registry, errors = _registry(), need("pint", "units").errors
+    from pint import errors
+
+    registry = _registry()
     try:
         number = Decimal(str(value).replace(",", "").strip())
         quantity = registry.Quantity(number, _parse(registry, from_unit))
@@ -89,7 +90,10 @@ def _parse(registry: Any, text: str) -> Any:
 
 @functools.cache
 def _registry() -> Any:
-    return need("pint", "units").UnitRegistry(non_int_type=Decimal)
+    import pint
+
+    make: Any = pint.UnitRegistry
+    return make(non_int_type=Decimal)
 
 
 convert_tool = Tool(

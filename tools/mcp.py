@@ -5,10 +5,14 @@ they count only when the user trusts the server.
 """
 
 import asyncio
+import contextlib
+import os
 import shlex
+import sys
 import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from .definition import Risk, Tool, ToolError
 from .extras import need
@@ -16,7 +20,7 @@ from .observation import to_observation
 from .toolbox import Toolbox
 from .waiting import Settled
 
-_START_SECONDS = 30.0
+_START_SECONDS = 60.0
 
 
 class MCPToolbox(Toolbox):
@@ -36,9 +40,13 @@ class MCPToolbox(Toolbox):
         environment: Mapping[str, str] | None = None,
         timeout: float = 60.0,
     ) -> None:
-        self._connection = _Connection(_target(server, environment), server)
-        tools = [self._tool(described, trusted, timeout) for described in self._connection.described]
-        super().__init__(tools)
+        name = _without_secrets(server)
+        self._connection = _Connection(_target(server, environment), server, name)
+        try:
+            super().__init__(self._tool(described, trusted, timeout) for described in self._connection.described)
+        except ValueError as error:
+            self.close()
+            raise ToolError(f"the MCP server {name!r} offers a tool that cannot be used: {error}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -64,20 +72,39 @@ class MCPToolbox(Toolbox):
 def _target(server: str, environment: Mapping[str, str] | None) -> Any:
     if server.startswith(("http://", "https://")):
         return server
-    words = shlex.split(server)
+    words = _words(server)
     if not words:
         raise ToolError("the MCP server is empty; give a command line or an http address")
-    return need("mcp", "mcp").StdioServerParameters(
+    started = need("mcp", "mcp").StdioServerParameters(
         command=words[0], args=words[1:], env=dict(environment) if environment else None
     )
+    # the process's own stream: what stands in for sys.stderr in a notebook or a test is no file a command can write to
+    return need("mcp.client.stdio", "mcp").stdio_client(started, errlog=sys.__stderr__)
+
+
+def _words(command: str) -> list[str]:
+    windows = os.name == "nt"  # where a backslash parts folders
+    try:
+        words = shlex.split(command, posix=not windows)
+    except ValueError as error:
+        raise ToolError(f"the command line of the MCP server cannot be read: {error}") from None
+    return [word.strip('"') for word in words] if windows else words
+
+
+def _without_secrets(server: str) -> str:
+    """How messages name a server: a command line may hold keys, and so may an address after its path."""
+    if not server.startswith(("http://", "https://")):
+        return " ".join(_words(server)[:1])
+    parts = urlsplit(server)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"[:100]
 
 
 class _Connection:
     """A client in an event loop of its own thread, since calls come from whichever loop an agent runs in."""
 
-    def __init__(self, target: Any, server: str) -> None:
+    def __init__(self, target: Any, server: str, name: str) -> None:
         self.described: list[Any] = []
-        self._server = server
+        self._name = name
         self._client: Any = None
         self._loop = asyncio.new_event_loop()
         self._ended = asyncio.Event()
@@ -85,11 +112,14 @@ class _Connection:
         self._settled = Settled()
         self._thread = threading.Thread(target=self._live, args=(target,), daemon=True, name="carryforward-mcp")
         self._thread.start()
-        if not self._ready.wait(_START_SECONDS):
-            self.close()
-            raise ToolError(f"the MCP server {server[:100]!r} did not answer within {_START_SECONDS:g} s")
-        if self._settled.error is not None:
-            raise ToolError(f"the MCP server {server[:100]!r} cannot be used: {_reason(self._settled.error)}")
+        self._ready.wait()
+        error = self._settled.error
+        if isinstance(error, ToolError):  # the extra is missing
+            raise error
+        if isinstance(error, TimeoutError):
+            raise ToolError(f"the MCP server {name!r} did not answer within {_START_SECONDS:g} s")
+        if error is not None:
+            raise ToolError(f"the MCP server {name!r} cannot be used: {_reason(error).replace(server, name)}")
 
     def _live(self, target: Any) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -97,14 +127,16 @@ class _Connection:
         self._ready.set()
 
     async def _serve(self, target: Any) -> None:
-        async with need("mcp", "mcp").Client(target) as client:
-            cursor: str | None = None
-            while True:
-                listed = await client.list_tools(cursor=cursor)
-                self.described += listed.tools
-                cursor = listed.next_cursor
-                if not cursor:
-                    break
+        async with contextlib.AsyncExitStack() as stack:
+            async with asyncio.timeout(_START_SECONDS):
+                client: Any = await stack.enter_async_context(need("mcp", "mcp").Client(target))
+                cursor: str | None = None
+                while True:
+                    listed = await client.list_tools(cursor=cursor)
+                    self.described += listed.tools
+                    cursor = listed.next_cursor
+                    if not cursor:
+                        break
             self._client = client
             self._ready.set()
             await self._ended.wait()
@@ -112,7 +144,7 @@ class _Connection:
     def call(self, name: str, arguments: dict[str, Any], seconds: float) -> Any:
         """The server's result. Raises ToolError when the connection has ended, TimeoutError when it takes too long."""
         if not self._thread.is_alive():
-            raise ToolError(f"the MCP server {self._server[:100]!r} is no longer connected")
+            raise ToolError(f"the MCP server {self._name!r} is no longer connected")
         calling: Coroutine[Any, Any, Any] = self._client.call_tool(name, arguments)
         return asyncio.run_coroutine_threadsafe(asyncio.wait_for(calling, seconds), self._loop).result()
 

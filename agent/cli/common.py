@@ -15,6 +15,7 @@ from rich.console import Console
 
 from ...memory.journal import JournalError
 from ...memory.long_term.errors import LongTermMemoryError
+from ...tools import ToolError
 from ..errors import ModelError
 
 P = ParamSpec("P")
@@ -45,7 +46,7 @@ def in_one_line(command: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except (ModelError, JournalError, LongTermMemoryError, OSError, ValueError, ImportError) as error:
+        except (ModelError, JournalError, LongTermMemoryError, ToolError, OSError, ValueError, ImportError) as error:
             text = f"carryforward: {' '.join(str(error).split())}"
             errors.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error

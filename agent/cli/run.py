@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -13,8 +14,8 @@ from .common import ApiKey, BaseUrl, ModelName, console, data_folder, errors, in
 
 if TYPE_CHECKING:
     from ...memory import Memory
-    from ...tools import Tool
     from ..agent import Agent
+    from ..model import ChatModel
     from ..result import RunResult
 
 Format = Literal["auto", "tools", "react", "bracket", "json"]
@@ -35,57 +36,91 @@ def run(
         Path | None, typer.Option(help="Folder for search and fetch; the packaged corpus by default.")
     ] = None,
     files: Annotated[list[Path] | None, typer.Option(help="Folder that the model may read; may be repeated.")] = None,
-    allow: Annotated[list[str] | None, typer.Option(help="Tool that may write or execute unasked.")] = None,
+    web: Annotated[
+        bool,
+        typer.Option(
+            "--web",
+            help="Search the web and read pages. The service is the first one named by SEARXNG_URL, BRAVE_API_KEY "
+            "or TAVILY_API_KEY; without one, only the documents are searched.",
+        ),
+    ] = False,
+    python: Annotated[bool, typer.Option("--python", help="Let the model run Python code in a sandbox.")] = False,
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SERVER",
+            help="Use the tools of an MCP server, given as a command line (such as 'npx some-server') or an "
+            "address; may be repeated.",
+        ),
+    ] = None,
+    trust_mcp: Annotated[
+        bool, typer.Option("--trust-mcp", help="Believe MCP servers which of their tools only read: those run unasked.")
+    ] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="TOOL", help="Tool that may write or execute unasked; may be repeated.")
+    ] = None,
     ask: Annotated[
-        Literal["terminal", "journal", "never"], typer.Option(help="Who is asked before other such calls.")
+        Literal["terminal", "journal", "never"],
+        typer.Option(help="Who is asked before other tools write or execute; never: they are refused."),
     ] = "terminal",
     remember: Annotated[bool, typer.Option(help="Recall earlier outcomes, and keep this one.")] = True,
 ) -> None:
-    """Work on a task with a model server, and print the steps as they are made."""
+    """Work on a task with a model server, and print the steps as they are made.
+
+    The model can search and read documents, calculate, convert units, tell the time, and keep notes. Options give it
+    more: --files, --web, --python, --mcp. What writes or executes is asked about first, see --ask and --allow.
+    """
     if (task is None) == (resume is None):
         raise typer.BadParameter("give a task, or --resume RUN")
     from ...memory import LongTermMemory, Memory
     from ..agent import Agent
     from ..model import ChatModel
+    from .run_tools import chosen_tools, hide_secrets, opening_line
 
-    long_term = LongTermMemory(data_folder() / "long-term") if remember else None
-    memory = Memory(budget, long_term=long_term, journal=journal_path())
-    agent = Agent(
-        ChatModel(model, base_url=base_url, api_key=api_key),
-        _tools(memory, documents, files or []),
-        memory=memory,
-        format=reply_format,
-        max_steps=max_steps,
-        allow=allow or [],
-        approve=None if ask == "never" else ask,
-    )
-    result = asyncio.run(_watch(agent, memory, task, resume))
-    memory.close()
+    with contextlib.ExitStack() as stack:
+        tools = chosen_tools(
+            stack,
+            notes=data_folder() / "notes",
+            documents=documents,
+            files=files or [],
+            web=web,
+            python=python,
+            mcp=mcp or [],
+            trust_mcp=trust_mcp,
+        )
+        opening = opening_line(tools, allow or [], asked=ask != "never")
+        long_term = LongTermMemory(data_folder() / "long-term") if remember else None
+        memory = Memory(budget, long_term=long_term, journal=journal_path())
+        stack.callback(memory.close)
+        hide_secrets(memory.journal)
+        chat = ChatModel(model, base_url=base_url, api_key=api_key)
+        agent = Agent(
+            chat,
+            tools,
+            memory=memory,
+            format=reply_format,
+            max_steps=max_steps,
+            allow=allow or [],
+            approve=None if ask == "never" else ask,
+        )
+        console.print(opening, style="dim", markup=False, highlight=False, soft_wrap=True)
+        result = asyncio.run(_watch(agent, chat, memory, task, resume))
     console.rule()
     console.print(result.answer, markup=False, highlight=False)
     console.print(_last_line(result), style="dim", markup=False, highlight=False)
     raise typer.Exit(0 if result.status in _ENDED_WELL else 1)
 
 
-def _tools(memory: Memory, documents: Path | None, files: list[Path]) -> list[Tool]:
-    from ...tools.calculator import calculator
-    from ...tools.corpus import corpus_tools
-    from ...tools.files import file_tools
-    from ...tools.notes import note_tools
-
-    tools = [*corpus_tools(documents), calculator, *note_tools(data_folder() / "notes")]
-    return tools + (file_tools(files) if files else [])
-
-
-async def _watch(agent: Agent, memory: Memory, task: str | None, run_id: str | None) -> RunResult:
+async def _watch(agent: Agent, chat: ChatModel, memory: Memory, task: str | None, run_id: str | None) -> RunResult:
     from ..demo.show import Show
     from ..events import Finished
 
     show = Show(console, memory)
-    async for event in agent.stream(task, run_id=run_id):
-        show.event(event)
-        if isinstance(event, Finished):
-            return event.result
+    async with contextlib.aclosing(chat), contextlib.aclosing(agent.stream(task, run_id=run_id)) as events:
+        async for event in events:
+            show.event(event)
+            if isinstance(event, Finished):
+                return event.result
     raise RuntimeError("a run ends with Finished or raises")
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import atheris
 
-with atheris.instrument_imports(include=["carryforward.tools"]):
+with atheris.instrument_imports(include=["carryforward.tools", "trafilatura"]):
+    import trafilatura  # noqa: F401 - loaded late by the tool, and then not instrumented
     from carryforward.tools import Tool, ToolError
     from carryforward.tools.arguments import fit_arguments, usage
     from carryforward.tools.calculator import calculate
