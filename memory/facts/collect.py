@@ -31,10 +31,9 @@ _SCALE_WORDS = (
 class Collector:
     """The facts of one text so far. `plain` is the normalised text of the same length as `text`."""
 
-    def __init__(self, text: str, plain: str, chinese: bool, source: str | None, origin: Origin) -> None:
+    def __init__(self, text: str, plain: str, source: str | None, origin: Origin) -> None:
         self.text = text
         self.plain = plain
-        self.chinese = chinese
         self.source = source
         self.origin = origin
         self.facts: list[Fact] = []
@@ -71,7 +70,7 @@ class Collector:
         if amount.unit is None and nearby[:1] == "-":
             word = _HYPHEN_WORD.match(plain, amount.end, end)
             amount = amount._replace(end=word.end() if word else amount.end)
-        self.add(at, amount._replace(value=value), left, end)
+        self.add(at, amount if value is amount.value else amount._replace(value=value), left, end)
         return self.facts[-1].span[1]
 
     def _is_loss(self, start: int) -> bool:

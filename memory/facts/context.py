@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .fact import Bound
@@ -27,6 +27,8 @@ _TWO_WORD_BOUNDS: dict[tuple[str, str], Bound] = {
 }  # fmt: skip
 _MORE = frozenset(["more", "greater", "larger", "higher", "bigger", "longer", "older", "later"])
 _LESS = frozenset(["less", "fewer", "smaller", "lower", "shorter", "younger", "earlier"])
+_LOOK_FURTHER = frozenset({"than", "to", "least", "most", "equal", "is", "are", "was", "number", "of"})
+SHORT_WORD = 14
 _OR_EQUAL: dict[Bound, Bound] = {">": ">=", "<": "<="}
 _NOT: dict[Bound, Bound] = {">": "<=", "<": ">="}
 
@@ -122,6 +124,22 @@ def _is_minus(text: str, pos: int, floor: int) -> bool:
 
 def look_left(text: str, pos: int, floor: int = 0) -> Left:
     """Reads what stands before the number at `pos`, at most some 30 characters back and not past `floor`."""
+    if pos > floor and text[pos - 1] == " ":
+        space = text.rfind(" ", max(floor, pos - SHORT_WORD), pos - 1)
+        if space >= 0 and _is_silent(text[space + 1 : pos - 1]):
+            return Left(pos)
+    return _look_left(text, pos, floor)
+
+
+@lru_cache(maxsize=16384)
+def _is_silent(word: str) -> bool:
+    """Whether a word says nothing of the number behind it, whatever stands before the word."""
+    if not (word.isascii() and word.isalpha() and word.islower()) or word in _LOOK_FURTHER:
+        return False
+    return _look_left(f". {word} ", len(word) + 3, 0) == Left(len(word) + 3)
+
+
+def _look_left(text: str, pos: int, floor: int) -> Left:
     start, negative, currency, scale, accounting = pos, False, None, 0, False
     before = text[pos - 1] if pos > floor else ""
     if before in ("\n", "\t", "", "=", "[", ",", "|", "{", '"'):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .fact import Fact
 from .origin import Origin
-from .plain import has_chinese, plain
+from .plain import plain
 from .scan import Scanner
 from .table_reader import read_table
 from .tables import find_tables
@@ -20,7 +20,7 @@ def extract_facts(text: str, *, source: str | None = None) -> list[Fact]:
     """
     normal = plain(text)
     origin = Origin(text)
-    scanner = Scanner(text, normal, has_chinese(normal), source, origin)
+    scanner = Scanner(text, normal, source, origin)
     pos = 0
     for table in find_tables(normal):
         scanner.run(pos, table.start)

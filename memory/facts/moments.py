@@ -13,17 +13,27 @@ _BEFORE_DAY = words("before_day")
 _YEAR_WORDS = words("before_year")
 _AFTER_DAY = ("between", "before", "after", "at", "from")
 
+_FOLLOWING = re.compile(r"\d{1,4}(?:\.\d\d)?\s{0,3}(?:[-–~:/]|\.\d{1,2}\.|([A-Za-z]{1,2}))")
+# The first letters of what makes digits a clock time or a day: "pm", "noon", "th", "until", "May".
+_MOMENT_STARTS = frozenset(
+    ("a", "p", "o", "am", "pm", "oc", "no", "is", "hr", "st", "nd", "rd", "th", "of", "to", "an", "un", "ti",
+     "ja", "fe", "ma", "ap", "ju", "au", "se", "de")
+)  # fmt: skip
+
 Moment = tuple[Kind, int]
+CHINESE_REACH = 6
+"""A Chinese date or clock time that begins with digits has 年, 月, 日 or 点 within so many characters."""
 
 
-def moment_at(plain: str, at: int, end: int, floor: int, *, chinese: bool) -> Moment | None:
+def moment_at(plain: str, at: int, end: int, floor: int) -> Moment | None:
     """("date" or "time", end) of what begins with digits at `at`; None when it is neither."""
-    if chinese:
+    if not plain[at : at + CHINESE_REACH].isascii():
         moment = chinese_moment(plain, at, end, floor)
         if moment:
             return moment
     head = plain[at : at + 5]
-    if len(head) > 1 and not head[1:].isdigit():
+    following = _FOLLOWING.match(plain, at, end)
+    if following and (following[1] is None or following[1].lower() in _MOMENT_STARTS):
         match = dates.CLOCK.match(plain, at, end) or dates.CLOCK_RANGE.match(plain, at, end)
         if match and not _is_picometre(match[0]):
             return "time", match.end()

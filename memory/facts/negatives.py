@@ -23,7 +23,8 @@ def phone_at(text: str, at: int, end: int, floor: int) -> tuple[int, int] | None
     while start > floor and text[start - 1] in "+(":
         start -= 1
     if start == at and not (
-        text[at : at + 12].replace("-", "").replace(".", "").replace(" ", "").replace("(", "")[:7].isdigit()
+        (text[at : at + 3].isdigit() or "(" in text[at + 1 : at + 5])
+        and text[at : at + 12].replace("-", "").replace(".", "").replace(" ", "").replace("(", "")[:7].isdigit()
     ):
         return None
     match = _PHONE.match(text, start, end)

@@ -23,6 +23,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_SIMPLE = re.compile(r"(?P<whole>\d++)(?P<decimal>\.\d++)?+(?![,.' ]\d)")  # what most numbers are
 _EXPONENT = re.compile(
     r"[eE](?P<e>[+-]?\d{1,4})(?![\w.]*\w)"
     r"|\s?[x×*·⋅]\s?(?P<base>10|2)\s?(?:\^\s?\(?(?P<caret>[+-]?\d{1,4})\)?|(?P<signed>-\d{1,3})(?!\d)"
@@ -71,7 +72,7 @@ def read_number(text: str, pos: int, *, dot_groups: bool = False, mixed: bool = 
     if vulgar:
         value = ratio(*vulgar)
         return Number(value, pos + 1, "fraction") if value is not None else None
-    match = _NUMBER.match(text, pos)
+    match = _SIMPLE.match(text, pos) or _NUMBER.match(text, pos)
     if match is None or match.end() == pos or match.end() - pos > MAX_DIGITS * 2:
         return None
     whole, decimal = match["whole"], match["decimal"]

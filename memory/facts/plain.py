@@ -18,15 +18,8 @@ _SIMPLE = dict(
     )
 )
 _PLAIN = {**_FULL_WIDTH, **_SAME, **_SIMPLE}
-_TABLE = str.maketrans(_PLAIN)
 _ODD = re.compile(f"[{re.escape(''.join(_PLAIN))}]")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # ECMA-48 colour and cursor sequences of terminals
-_CHINESE = re.compile("[\u3400-\u9fff]")
-
-
-def has_chinese(text: str) -> bool:
-    """True when the text holds a Chinese character."""
-    return _CHINESE.search(text) is not None
 
 
 def plain(text: str) -> str:
@@ -35,9 +28,7 @@ def plain(text: str) -> str:
     """
     if "\x1b" in text:
         text = _ANSI.sub(_blank, text)
-    if text.isascii() or not _ODD.search(text):
-        return text
-    return text.translate(_TABLE) if _CHINESE.search(text) else _ODD.sub(_everyday, text)
+    return text if text.isascii() else _ODD.sub(_everyday, text)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -22,10 +22,7 @@ from .numerals_zh import read_numeral
 from .spoken import allowed_word, allowed_zh
 from .unit_reader import read_unit
 
-_CHUNK = re.compile(r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+")
-_CHUNK_ZH = re.compile(
-    r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+|[零一二三四五六七八九十百千万亿两半几第上下负对电传正]"
-)
+_CHUNK = re.compile(r"[^\s()\[\]{}<>\"'`,;=|!*\u2e80-\uffef…]+|[零一二三四五六七八九十百千万亿两半几第上下负对电传正]")
 _MAX_KNOWN = 65536
 _KNOWN: dict[str, Pieces] = {}
 _PLAIN_NUMBER: Pieces = (Piece("plain number", 0, 0),)  # one object for all such chunks, told apart by identity
@@ -58,7 +55,7 @@ class Scanner(Collector):
         known = _KNOWN.get
         first = len(facts)
         consumed = start
-        for match in (_CHUNK_ZH if self.chinese else _CHUNK).finditer(plain, start, end):
+        for match in _CHUNK.finditer(plain, start, end):
             chunk = match[0]
             pieces = known(chunk)
             if pieces is None:
@@ -70,7 +67,9 @@ class Scanner(Collector):
                 if offset < consumed:
                     continue
                 consumed = stop = offset + len(chunk)
-                if plain[offset - 2 : offset] == ", " and plain[stop : stop + 1] in _CLOSING:
+                if offset == start and stop == end and len(chunk) < LONG_CODE:
+                    self._alone(chunk, start, end)
+                elif plain[offset - 2 : offset] == ", " and plain[stop : stop + 1] in _CLOSING:
                     facts.append(
                         Fact("quantity", text[offset:stop], (offset, stop), Decimal(chunk), None, None, None,
                              source, None, None, False, None, None, origin)
@@ -99,6 +98,15 @@ class Scanner(Collector):
                 else:
                     consumed = self._other(role, at, stop, start, end)
         self.settle(first)
+
+    def _alone(self, chunk: str, start: int, end: int) -> None:
+        """A cell that holds a number and nothing else: its neighbours do not belong to it."""
+        facts = self.facts
+        facts.append(
+            Fact("quantity", self.text[start:end], (start, end), Decimal(chunk), source=self.source, origin=self.origin)
+        )
+        if self.day_words:
+            self.loose.append(len(facts) - 1)
 
     def _bare(self, chunk: str, at: int, stop: int, end: int) -> bool:
         """The short way for numbers in literals and calls, where nothing around them matters.
@@ -209,7 +217,7 @@ class Scanner(Collector):
             phone = phone_at(plain, at, end, floor)
             if phone:
                 return self.emit("identifier", *phone)
-        moment = moment_at(plain, at, end, floor, chinese=self.chinese)
+        moment = moment_at(plain, at, end, floor)
         if moment:
             return self._moment(at, moment)
         left = look_left(plain, at, floor)
@@ -328,7 +336,7 @@ class Scanner(Collector):
 def _judge(chunk: str) -> Pieces:
     """The pieces of a chunk, remembered for as long as there is room."""
     pieces = (Piece("zh", 0, 1),) if len(chunk) == 1 and chunk > "⺀" else classify(chunk)
-    if pieces and pieces[0].role == "plain number" and len(pieces) == 1:
+    if pieces == (("plain number", 0, len(chunk)),):
         pieces = _PLAIN_NUMBER
     if len(_KNOWN) >= _MAX_KNOWN:
         _KNOWN.clear()

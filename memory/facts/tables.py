@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 Cell = tuple[int, int]
 
-_RULE = re.compile(r"[ \t]*[|+]?[ \t:]*[-=]{2,}[ \t:|+=-]*$")
-_PIPE_RULE = re.compile(r"(?m)^[ \t]*[|+]?[ \t:]*[-=]{2,}[ \t:]*[|+][ \t:|+=-]*$|^[ \t]*\|[ \t:]*-+[ \t:]*\|?[ \t]*$")
+_RULE = re.compile(r"[ \t]*+[|+]?[ \t:]*+[-=]{2,}+[ \t:|+=-]*+$")
+_PIPE_RULE = re.compile(
+    r"(?m)^[ \t]*+[|+]?[ \t:]*+[-=]{2,}+[ \t:]*+[|+][ \t:|+=-]*+$|^[ \t]*+\|[ \t:]*+-++[ \t:]*+\|?[ \t]*+$"
+)
 _GAP = re.compile(r"  (?<=[^\s|]  ) *(?=\S)")  # a literal beginning lets the search skip at full speed
 _WIDE = re.compile(r" {2,}|\t")
 _ROW_TAG = re.compile(r"<tr\b[^>]{0,200}>", re.IGNORECASE)
@@ -131,35 +133,40 @@ def _pipe_tables(text: str) -> Iterator[Table]:
     for rule in _PIPE_RULE.finditer(text):
         if rule.start() < done:
             continue
-        head = _line_before(text, rule.start())
-        rows = list(_pipe_rows(text, rule.end() + 1))
-        if "|" not in text[head[0] : head[1]] or _RULE.match(text, *head):
-            if not rows or not text[rule.start() : rule.end()].lstrip().startswith("+"):
-                continue
-            first = rows.pop(0)
-            start, headings = rule.start(), _words(text, first)
+        start, stop = _line_before(text, rule.start())
+        headed = "|" in text[start:stop] and not _RULE.match(text, start, stop)
+        if not headed and not rule[0].lstrip().startswith("+"):
+            continue
+        rows, done = _pipe_rows(text, rule.end() + 1)
+        if headed:
+            first = _split(text, start, stop, "|")
         else:
-            start, headings = head[0], _words(text, _split(text, head[0], head[1], "|"))
+            start, first, rows = rule.start(), rows[0] if rows else [], rows[1:]
         if not rows:
             continue
-        done = rows[-1][-1][1] + 1
+        headings, done = _words(text, first), rows[-1][-1][1] + 1
         above = _line_before(text, start)
         yield Table(start, done, headings, rows, text[above[0] : above[1]].strip())
 
 
-def _pipe_rows(text: str, start: int) -> Iterator[list[Cell]]:
+def _pipe_rows(text: str, start: int) -> tuple[list[list[Cell]], int]:
+    """The rows below a rule line, further rule lines left out, and where the lines with pipes end."""
+    rows: list[list[Cell]] = []
     for a, b in _lines(text, start, len(text)):
-        if _RULE.match(text, a, b):
-            continue
-        if "|" not in text[a:b]:
-            return
-        yield _split(text, a, b, "|")
+        if not _RULE.match(text, a, b):
+            if "|" not in text[a:b]:
+                return rows, a
+            rows.append(_split(text, a, b, "|"))
+    return rows, len(text)
 
 
 def _separated(text: str) -> Iterator[Table]:
     """CSV and TSV that begin the text, a fenced block or an output."""
+    end = 0
     for opening in _FENCE.finditer(text):
         start = opening.end()
+        if start < end:
+            continue
         head_end = text.find("\n", start)
         if head_end < 0 or head_end - start > 2000:
             continue

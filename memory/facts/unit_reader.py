@@ -15,6 +15,7 @@ _PER = re.compile(r" ?[/∕] ?(?=[^\W\d])| per | an? (?=hour|minute|second|day|w
 _PER_AMOUNT = re.compile(r" ?/ ?(\d{1,4}) ?(?=[A-Za-z])")
 _TIMES = re.compile(r"[·⋅*]| (?=[A-Za-zμΩ]{1,3}(?:\^?-[1-4]|⁻[¹²³⁴])(?!\w))")
 _SUPERSCRIPT = {"¹": "1", "²": "2", "³": "3", "⁴": "4"}
+_LETTERS = re.compile(r"[A-Za-z]{1,40}")
 _LATIN_TAIL = re.compile(r"[A-Za-zµμ_]")
 _CHINESE_POWER = {"平方": "^2", "立方": "^3"}
 _BRACKETS = {"(": ")", "[": "]"}
@@ -27,8 +28,10 @@ def _buckets() -> dict[str, list[Alias]]:
 
 def _alias_at(text: str, pos: int) -> Alias | None:
     """The longest known spelling that stands at `pos` and ends at a word boundary."""
-    found = _in_bucket(text, pos, text[pos : pos + 2].lower())
-    return found or _in_bucket(text, pos, text[pos : pos + 1].lower())
+    letters = _LETTERS.match(text, pos)
+    if letters:
+        return _in_bucket(text, pos, letters[0].lower())
+    return _in_bucket(text, pos, text[pos : pos + 2].lower()) or _in_bucket(text, pos, text[pos : pos + 1].lower())
 
 
 def _in_bucket(text: str, pos: int, key: str) -> Alias | None:

@@ -18,6 +18,8 @@ from .word_lists import data
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
+_LETTERS = re.compile(r"[A-Za-z]+")
+
 
 class _UnitRow(TypedDict, total=False):
     symbol: Required[str]
@@ -64,7 +66,7 @@ class Alias(NamedTuple):
 
 
 class Tables:
-    """Every spelling, by its first two characters in lower case, longest first."""
+    """Every spelling, longest first, by the Latin letters it begins with, or else by its first two characters."""
 
     def __init__(self) -> None:
         units = cast("_UnitFile", data("units.json"))
@@ -83,7 +85,8 @@ class Tables:
             bucket.sort(key=lambda a: (-len(a.spelling), a.folded))
 
     def _put(self, spelling: str, symbol: str, kind: Kind, *, folded: bool) -> None:
-        key = spelling[:2].lower()
+        letters = _LETTERS.match(spelling)
+        key = (letters[0] if letters else spelling[:2]).lower()
         self.aliases.setdefault(key, []).append(Alias(spelling.lower() if folded else spelling, folded, symbol, kind))
 
     def _add_unit(self, row: _UnitRow, units: _UnitFile) -> None:

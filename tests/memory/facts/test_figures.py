@@ -169,3 +169,8 @@ def test_label_is_read_beside_the_value() -> None:
     assert only("Total: 5 EUR").label == "Total"
     assert only("人口约为1200万人").label == "人口"
     assert only("64 GB RAM").label == "RAM"
+
+
+def test_a_number_glued_to_a_name_by_a_colon_is_read() -> None:
+    assert [(f.value, f.text) for f in figures("connect(host, timeout:30)")] == [(30, "30")]
+    assert [f.text for f in figures("width:12,height:4")] == ["12", "4"]

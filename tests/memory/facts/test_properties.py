@@ -80,13 +80,20 @@ def calls(text: str) -> int:
 @pytest.mark.parametrize(
     "unit",
     ["7", "1,234", "123 456 ", "一", "一百 ", "| a | 1 |\n", "<tr><td>1", '{"a":[1,', "one ", "hundred and ",
-     "5 tomorrow ", "a  b  1\n", "x10^1 ", "1-2-", "half ", "phone +1 ", "2014 to ", "m s-1 ", "word ", "\ud800 9"],
+     "5 tomorrow ", "a  b  1\n", "x10^1 ", "1-2-", "half ", "phone +1 ", "2014 to ", "m s-1 ", "word ", "\ud800 9",
+     "|---|\n", "--|--\n", "+--+\n", "a,b,c```\n"],
 )  # fmt: skip
 def test_work_grows_with_the_text(unit: str) -> None:
     assert calls(unit * 3000) <= 11 * calls(unit * 300) + 2000
 
 
+def test_one_chinese_line_does_not_make_the_rest_dearer() -> None:
+    english = "The line carried 350 MVA on 3 August, loss = 4.2% (12)\n" * 300
+    assert calls(english + "长42米\n") <= 1.02 * calls(english) + 500
+
+
 def test_a_megabyte_of_digits_and_of_one_letter() -> None:
     assert extract_facts("7" * 1_000_000) == []
     assert extract_facts("a" * 1_000_000) == []
+    assert extract_facts("a|b\n--|--\n" + "-" * 1_000_000 + "x") == []
     assert [f.value for f in extract_facts("x" * 500_000 + " 41 kg " + "-" * 500_000)] == [41]

@@ -79,3 +79,8 @@ def test_ragged_rows_keep_the_cells_they_have() -> None:
     facts = by_label("| a | b | c |\n|---|---|---|\n| x | 1 |\n| y | 2 | 3 | 4 | 5 |\n")
     assert facts["x b"].value == 1
     assert facts["y c"].value == 3
+
+
+def test_the_cells_of_a_row_do_not_run_together() -> None:
+    facts = extract_facts("name,low,high,share\noak,12,345,7\nelm,3,412,8\n")
+    assert [f.value for f in facts if f.is_figure] == [12, 345, 7, 3, 412, 8]
