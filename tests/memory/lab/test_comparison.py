@@ -63,6 +63,18 @@ def test_a_dask_cluster_gives_the_same_table(table, transcripts):
         same(table, compare(transcripts, POLICIES, BUDGETS, client.get_executor()))
 
 
+def test_a_killed_worker_of_a_dask_cluster_changes_nothing(transcripts, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    killer = KillsItsWorkerOnce(tmp_path / "killed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        got = compare(transcripts, {"all": killer, "tiered": "tiered"}, BUDGETS, client.get_executor())
+    assert killer.marker.exists()
+    same(got, compare(transcripts, {"all": Everything, "tiered": "tiered"}, BUDGETS))
+
+
 def test_the_share_of_a_lost_worker_is_done_again(transcripts, tmp_path):
     killer = KillsItsWorkerOnce(tmp_path / "killed")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from carryforward.memory import Message, TokenCounter
-from carryforward.memory.lab import Reading, Transcript, compare, load_transcripts, replay
+from carryforward.memory.lab import POLICY_NAMES, Reading, Transcript, compare, load_transcripts, replay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_keepers import Everything, HeadAndLastTwo, RaisesAtTheThirdCall, WithLookup, call, parcels, result
@@ -236,3 +236,56 @@ def test_the_lab_loads_no_tables_or_plots_before_they_are_asked_for():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def steps(number):
+    for i in range(number):
+        yield from [call(f"c{i}", "get", f'{{"id": "id_{10000 + i}"}}'), result(f"c{i}", f"the next is id_{10001 + i}")]
+
+
+BAD_RUNS = {
+    "no observations": [Message("user", "Think of id_10001."), *[Message("assistant", "id_10001 it is.")] * 5],
+    "no task": [Message("system", "Rules."), *steps(5)],
+    "no task and no rules": [*steps(5)],
+    "a result without its call": [Message("user", "Go."), *list(steps(5))[1:]],
+    "a call without its result": [Message("user", "Go."), *list(steps(5))[:4], *list(steps(9))[10:]],
+    "two results of a call": [Message("user", "Go."), *steps(2), result("c1", "again id_10002"), *list(steps(5))[4:]],
+    "an empty observation": [Message("user", "Go."), *steps(2), call("x", "get", "{}"), result("x", ""), *steps(2)],
+    "empty": [],
+}
+
+
+@pytest.mark.parametrize("messages", BAD_RUNS.values(), ids=BAD_RUNS.keys())
+@pytest.mark.parametrize("budget", [200, 4000])
+def test_runs_with_faults_are_measured_like_others(messages, budget):
+    run = Transcript("bad", messages)
+    for policy in POLICY_NAMES:
+        got = replay(run, policy, budget)
+        assert got.error is None
+        assert got.steps == len(run.steps)
+        if got.steps:
+            assert (got.valid, got.within_budget) == (1, 1)
+            assert got.explain(run.steps[-1])
+        assert got.timeline().get_title()
+        assert len(got.frame()) == got.steps
+
+
+class RaisesAtTheNinetiethCall(Everything):
+    calls = 0
+
+    def context(self):
+        self.calls += 1
+        if self.calls == 90:
+            raise KeyError("no room left")
+        return super().context()
+
+
+def test_a_policy_that_raises_late_keeps_what_it_did_till_then():
+    run = Transcript("long", [Message("user", "Go."), *steps(120)])
+    table = compare([run], [RaisesAtTheNinetiethCall, "tiered"], [4000])
+    raised, whole = table.to_dict("records")
+    assert raised["error"] == "at message 179, call 90: KeyError: 'no room left'"
+    assert raised["valid"] == 89 / 120
+    assert raised["survival"] == pytest.approx(88 / 119)  # the first call had nothing to know
+    assert not isinstance(whole["error"], str)
+    assert whole["valid"] == 1
