@@ -9,6 +9,7 @@ and line styles differ too, so that the plots can be read in grey.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES = ("-", "--", "-.", ":")
+_INSIDE = 9  # names that a legend inside the axes may have; more stand beside them
 _PARTS = (
     ("system", "system prompt", "#000000", ""),
     ("task", "task", "#0072B2", "//"),
@@ -47,21 +49,28 @@ def plot_survival(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str
 
 
 def plot_frontier(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str = "survival") -> Axes:
-    """Price against survival, one marker a policy and budget.
+    """Price against survival, one marker a policy and budget, the larger the budget.
 
-    The line joins what no other policy and budget beats in both.
+    The line joins what no other policy and budget beats in both. A budget is written beside its best point.
     """
     axes = _axes(axes)
-    rows = pool(records(frame))
+    rows = [row for row in pool(records(frame)) if row["price_index"] > 0]
+    points = [(row["price_index"], 100 * row[measure]) for row in rows]
+    budgets = sorted({row["budget"] for row in rows})
     for policy, style in _styles(rows):
-        own = [row for row in rows if row["policy"] == policy]
-        prices, shares = [row["price_index"] for row in own], [100 * row[measure] for row in own]
-        style.draw(axes, policy, prices, shares, line="none")
-        for row, x, y in zip(own, prices, shares, strict=True):
-            axes.annotate(f"{row['budget'] / 1000:g}k", (x, y), (4, 4), textcoords="offset points", fontsize=7)
-    best = frontier([(row["price_index"], 100 * row[measure]) for row in rows])
+        own = [(row["budget"], point) for row, point in zip(rows, points, strict=True) if row["policy"] == policy]
+        for at, (budget, (x, y)) in enumerate(own):
+            size = 5 + 3 * budgets.index(budget)
+            style.draw(axes, "" if at else policy, [x], [y], line="none", size=size, hollow=True)
+    for budget in budgets:
+        x, y = max(
+            (p for p, row in zip(points, rows, strict=True) if row["budget"] == budget), key=lambda p: (p[1], -p[0])
+        )
+        axes.annotate(f"{budget / 1000:g}k", (x, y), (-8, 8), textcoords="offset points", fontsize=8, ha="right")
+    best = frontier(points)
     axes.plot([x for x, _ in best], [y for _, y in best], color="#999999", linewidth=1, zorder=0, label="frontier")
     axes.set(xlabel="price (full history = 1)", ylabel=f"{measure.replace('_', ' ')} (% of demands)")
+    _log_prices(axes, [x for x, _ in points])
     return _finish(axes)
 
 
@@ -153,9 +162,23 @@ def _axes(axes: Axes | None) -> Axes:
 
 def _finish(axes: Axes) -> Axes:
     axes.grid(visible=True, linewidth=0.3)
-    if axes.get_legend_handles_labels()[0]:
+    named = len(axes.get_legend_handles_labels()[0])
+    if named > _INSIDE:
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), ncols=math.ceil(named / _INSIDE / 2))
+    elif named:
         axes.legend(fontsize=8)
     return axes
+
+
+def _log_prices(axes: Axes, prices: list[float]) -> None:
+    if not prices:
+        return
+    axes.set_xscale("log")
+    low, high = min(prices) * 0.8, max(prices) * 1.25
+    ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20) if low <= t <= high]
+    axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axes.set_xlim(low, high)
+    axes.minorticks_off()
 
 
 def _log_tokens(axes: Axes, budgets: list[int]) -> None:
@@ -179,6 +202,8 @@ class _Style:
         *,
         line: str | None = None,
         marker: str | None = None,
+        size: float = 5,
+        hollow: bool = False,
     ) -> None:
         """One line of a plot, in this style but for what is given."""
         axes.plot(
@@ -188,7 +213,8 @@ class _Style:
             color=self.colour,
             marker=self.marker if marker is None else marker,
             linestyle=line or self.line,
-            markersize=5,
+            markersize=size,
+            markerfacecolor="none" if hollow else self.colour,
         )
 
 
