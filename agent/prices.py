@@ -39,4 +39,5 @@ def price_of(model: str) -> Price | None:
 @functools.cache
 def _table() -> dict[str, Price]:
     text = (files(__package__ or "carryforward.agent") / "prices.toml").read_text("utf-8")
-    return {name: Price(**numbers) for name, numbers in tomllib.loads(text).items()}
+    entries = tomllib.loads(text)
+    return {name: Price(entry["input"], entry["cached"], entry["output"]) for name, entry in entries.items()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,20 @@ def test_prices_are_found_behind_providers_and_dates() -> None:
     assert price_of("my-own-model") is None
     price = price_of("gpt-4o-mini")
     assert price is not None and price.cached < price.input < price.output
+
+
+def test_every_price_says_where_it_comes_from() -> None:
+    entries = tomllib.loads((files("carryforward.agent") / "prices.toml").read_text("utf-8"))
+    assert entries
+    for name, entry in entries.items():
+        assert set(entry) == {"input", "cached", "output", "source"}, name
+        assert 0 < entry["cached"] < entry["input"] < entry["output"], name
+        assert entry["source"].startswith("https://"), name
+
+
+def test_the_cost_of_a_model_without_a_price_is_unknown_and_not_nothing(scripted: Any) -> None:
+    assert Agent(scripted(["done"])).run("go").usage.cost is None
+    assert Agent(scripted(["done"]), price=Price(0.0, 0.0, 0.0)).run("go").usage.cost == 0.0
 
 
 def test_a_servers_warning_is_passed_on(scripted: Any) -> None:

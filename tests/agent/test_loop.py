@@ -14,7 +14,7 @@ from carryforward.agent import Agent, Price, Warned
 from carryforward.agent.errors import ContextTooLongError, ServerError, ToolsUnsupportedError
 from carryforward.agent.events import Event, Finished, StepStarted
 from carryforward.agent.reply import Usage
-from carryforward.memory import Memory
+from carryforward.memory import Budget, Memory
 from carryforward.tools import Tool, ToolError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -415,3 +415,29 @@ def test_the_steps_of_a_run_are_shown_with_their_size(scripted: Any) -> None:
     events = events_of(Agent(model, [make_tool("search", "x", "query")]))
     sizes = [(event.step, event.tokens <= event.limit) for event in events if isinstance(event, StepStarted)]
     assert sizes == [(1, True), (2, True)]
+
+
+# The room of a reply ------------------------------------------------------------------------------
+
+
+def test_the_room_that_the_budget_keeps_for_a_reply_is_what_is_asked_for(scripted: Any) -> None:
+    def sent(budget: int | Budget, **options: Any) -> dict[str, Any]:
+        model = scripted(["done"])
+        Agent(model, memory=Memory(budget), options=options).run("go")
+        return model.options
+
+    assert sent(Budget(4000, 500)) == {"max_tokens": 500}
+    assert sent(Budget(4000, 500), max_completion_tokens=200) == {"max_completion_tokens": 200}
+    assert sent(4000) == {}
+
+
+def test_what_was_cut_off_by_the_length_limit_never_runs(scripted: Any) -> None:
+    save = Counted("saved")
+    part = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": '{"text": "all of'}}
+    cut = {"content": None, "tool_calls": [part], "finish_reason": "length"}
+    text = {"content": 'Thought: save\nAction: save\nAction Input: {"text": "all', "finish_reason": "length"}
+    for format, reply in (("tools", cut), ("react", text)):
+        tools = [make_tool("save", save, "text", risk="write")]
+        model = scripted([reply, "Final Answer: done" if format == "react" else "done"])
+        result = Agent(model, tools, allow=["save"], format=format).run("go")  # type: ignore[arg-type]
+        assert result.status == "done" and save.calls == [], format
