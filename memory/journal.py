@@ -215,7 +215,7 @@ class Journal:
                 for row in self._db.execute(query, (run, kind) if kind else (run,)):
                     rows.append(row)  # noqa: PERF402 - what came before an error is kept
             except sqlite3.DatabaseError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT:
+                if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_CORRUPT:
                     raise JournalError(f"journal {self.path}: run {run} can't be read: {error}") from error
                 return rows, error
         return rows, None
@@ -236,8 +236,9 @@ class Journal:
         return [RunInfo(*row) for row in rows]
 
     def _write_waiting(self) -> None:
-        self._db.executemany(_INSERT, self._waiting)
-        self._waiting.clear()
+        if self._waiting:
+            self._db.executemany(_INSERT, self._waiting)
+            self._waiting.clear()
 
     def claim(self, run: str) -> None:
         """Reserve a run for this process, until `release`, `close` or the end of the process.
@@ -276,6 +277,7 @@ class Journal:
         for run in list(self._claims):
             self.release(run)
         self._may_wait = False
+        self._waiting.clear()
         self._db.close()
 
     def __enter__(self) -> Journal:

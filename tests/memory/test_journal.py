@@ -160,6 +160,17 @@ def test_run_that_no_file_can_name_is_refused_and_leaves_the_journal_usable(tmp_
     assert [e.body for e in journal.entries("r")] == [{"n": 1}]
 
 
+@pytest.mark.parametrize("path", [":memory:", "j.db"])
+def test_closed_journal_says_that_it_can_not_be_read_or_written(tmp_path: Path, path: str) -> None:
+    journal = Journal(path if path == ":memory:" else tmp_path / path)
+    journal.append("r", "note", {})
+    journal.close()
+    with pytest.raises(JournalError, match="not written"):
+        journal.append("r", "note", {})
+    with pytest.raises(JournalError, match="closed"):
+        journal.entries("r")
+
+
 WRITE_FOREVER = """
 import sys
 from carryforward.memory import Journal
