@@ -40,9 +40,9 @@ class Case:
         return next(m["content"] for m in self.messages if m["role"] == "user")
 
 
-def cases(seed: int, count: int, *, giant: int = 20_000) -> Iterator[Case]:
-    """`count` cases; the largest observations take about `giant` tokens."""
-    for number in range(count):
+def cases(seed: int, count: int, *, giant: int = 20_000, first: int = 0) -> Iterator[Case]:
+    """`count` cases from number `first` on; the largest observations take about `giant` tokens."""
+    for number in range(first, first + count):
         r = random.Random(f"{seed}/{number}")
         kind = KINDS[number % len(KINDS)]
         budget = r.choice(BUDGETS)
