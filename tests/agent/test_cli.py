@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,25 @@ def test_memories_are_listed_searched_shown_moved_and_forgotten(home: Path) -> N
     assert "2 outcomes stored" in carryforward("memories", "import", str(home / "all.jsonl"), *moved).stdout
     assert "1 forgotten" in carryforward("memories", "forget", "--tag", "tide", *moved).stdout
     assert_one_line_error(carryforward("memories", "show", tide, *moved), f"no outcome '{tide}'")
+    assert_one_line_error(carryforward("memories", "forget", tide, *moved), f"no outcome '{tide}'")
+
+
+def test_memories_beyond_a_limit_are_shown_and_forgotten(home: Path) -> None:
+    moments = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
+    with LongTermMemory(home / "long-term") as memory:
+        for n, moment in enumerate(moments):
+            memory.remember(Outcome(f"第{n}次检查", id=f"c{n}", tags=("重要",) if n == 0 else (), finished_at=moment))
+    shown = carryforward("memories", "retain", "--newest", "1", "--dry-run").stdout
+    assert "第0次检查" in shown
+    assert "2 would be forgotten" in shown
+    assert "1 forgotten" in carryforward("memories", "retain", "--newest", "1", "--keep-tag", "重要").stdout
+    listed = carryforward("memories", "list").stdout
+    assert [n for n in range(3) if f"c{n}  2026-01-0{n + 1}" in listed] == [0, 2]
+    assert_one_line_error(carryforward("memories", "retain"), "--newest", "--within-days", "--per-goal")
+    assert_one_line_error(carryforward("memories", "forget"), "--older-than-days")
+    assert_one_line_error(carryforward("memories", "export", str(home / "no" / "x.jsonl")), "there is no folder")
+    (home / "x.jsonl").write_text(Outcome("good").to_json() + "\nbad\n")
+    assert_one_line_error(carryforward("memories", "import", str(home / "x.jsonl")), "x.jsonl, line 2", "not JSON")
 
 
 def test_replay_prints_a_table_and_saves_it(home: Path) -> None:
