@@ -179,11 +179,11 @@ def read_amount(text: str, pos: int, left: Left, *, with_unit: bool = True) -> A
         return None
     value, end, form = number
     vague, chinese_unit = False, None
-    over = _OVER_WORDS.match(text, end) if form == "integer" else None
+    over = _OVER_WORDS.match(text, end) if form == "integer" and text.startswith(" o", end) else None
     lower = read_words(text, over.end()) if over else None
     if lower and lower.value > value > 0:
         return finish_amount(text, Number(value / lower.value, lower.end, "fraction"), left)
-    if form in ("integer", "decimal") and _ZH_SCALE.match(text, end):
+    if form in ("integer", "decimal") and not text[end : end + 4].isascii() and _ZH_SCALE.match(text, end):
         numeral = read_numeral(text, pos)
         if numeral and numeral.end > end and text[pos].isdigit():
             value, end, vague, chinese_unit = numeral.value, numeral.end, numeral.vague, numeral.unit
@@ -209,7 +209,7 @@ def finish_amount(
         scaled = scaled or more
     uncertainty: Decimal | None = None
     last_digits = _LAST_DIGITS.match(text, end) if form == "decimal" and not scaled else None
-    plus_minus = _PLUS_MINUS.match(text, end)
+    plus_minus = _PLUS_MINUS.match(text, end) if text[end : end + 2].strip()[:1] in ("±", "+") else None
     if last_digits:
         exponent = value.as_tuple().exponent
         uncertainty, end = Decimal(last_digits[1]).scaleb(int(exponent)), last_digits.end()

@@ -12,6 +12,7 @@ _PHONE = re.compile(
     r"|1[3-9]\d{9}(?!\d)|\d{4}[- ]\d{4}[- ]\d{4}[- ]\d{4}(?!\d)"
     r"|\d{3} \d{3} \d{4}(?!\d)|\d{5}-\d{4}(?!\d)|\d{3}-\d{4}(?!\d)"
 )
+_PHONE_GAPS = str.maketrans("", "", "-. (")
 _PHONE_LIKE = re.compile(
     r"(?:\s?(?:number|no\.?|号码?|num))?\s?(?:is|are|:|=|是|为|at|to|me|us)?[\s:]{0,3}(?P<number>[+(]?[\d(][\d\s()./+-]{4,22}\d(?:\s?(?:ext\.?|x|X)\s?\d{1,6})?)(?![a-zA-Z0-9_])"
 )
@@ -24,7 +25,7 @@ def phone_at(text: str, at: int, end: int, floor: int) -> tuple[int, int] | None
         start -= 1
     if start == at and not (
         (text[at : at + 3].isdigit() or "(" in text[at + 1 : at + 5])
-        and text[at : at + 12].replace("-", "").replace(".", "").replace(" ", "").replace("(", "")[:7].isdigit()
+        and text[at : at + 12].translate(_PHONE_GAPS)[:7].isdigit()
     ):
         return None
     match = _PHONE.match(text, start, end)

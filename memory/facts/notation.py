@@ -105,6 +105,8 @@ def _continued(text: str, number: Number, mixed: bool) -> Number | None:
     """Adds what may follow directly: an exponent, a power, a fraction."""
     value, end, form = number
     following = text[end : end + 2]
+    if following[:1] == " " and following[1:].isalpha() and following[1] not in "x×":
+        return number  # a word follows
     if following[:1] in ("e", "E", "x", "×", "*", "·", "⋅", " "):
         match = _EXPONENT.match(text, end)
         if match:

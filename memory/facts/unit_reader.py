@@ -9,6 +9,8 @@ from .fact import Kind
 from .units import Alias, Unit, tables
 
 _POWER_WORDS = re.compile(r"(?:(square|sq\.?)|(cubic|cu\.?))[ -](?=[A-Za-z])", re.IGNORECASE)
+_POWER_LETTERS = frozenset("sScC")
+_POWER_OPENINGS = frozenset({" s", " S", " c", " C"})
 _EXPONENT = re.compile(r"\^?(?:\(?([-+]?[1-4])\)?|(⁻?)([¹²³⁴]))(?!\w|\.\d)|\^([-+]?[1-9])(?!\w)")
 _POWER_AFTER = re.compile(r" (squared|cubed)\b", re.IGNORECASE)
 _PER = re.compile(r" ?[/∕] ?(?=[^\W\d])| per | an? (?=hour|minute|second|day|week|month|year)|每(?=[^\W\d])")
@@ -60,7 +62,7 @@ def _exponent(text: str, pos: int) -> tuple[str, int]:
         sign_or_power, minus, superscript, caret = match.groups()
         power = sign_or_power or caret or (("-" if minus else "") + _SUPERSCRIPT[superscript])
         return f"^{power.lstrip('+')}", match.end()
-    match = _POWER_AFTER.match(text, pos)
+    match = _POWER_AFTER.match(text, pos) if text[pos : pos + 2] in _POWER_OPENINGS else None
     if match:
         return ("^2" if match[1].lower() == "squared" else "^3"), match.end()
     return "", pos
@@ -69,7 +71,7 @@ def _exponent(text: str, pos: int) -> tuple[str, int]:
 def _factor(text: str, pos: int) -> tuple[str, Kind, int] | None:
     """One unit with its power: (symbol, kind, end)."""
     power = ""
-    words = _POWER_WORDS.match(text, pos)
+    words = _POWER_WORDS.match(text, pos) if text[pos : pos + 1] in _POWER_LETTERS else None
     if words:
         power, pos = ("^2" if words[1] else "^3"), words.end()
     elif text[pos : pos + 2] in _CHINESE_POWER:
