@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -16,7 +17,7 @@ from ..memory.tokens import TokenCounter
 from .answers import Answer, AnswerReader, Deadline, ParameterRefusedError
 from .connection import Connection, Timeouts, connection
 from .errors import ModelError, ProtocolError, ServerError, UnreachableError
-from .reply import Delta, Reply, Usage
+from .reply import REASONING_KEYS, Delta, Reply, Usage
 from .retries import back_off
 from .wire import EchoReasoning, WireNames, encode, request_body, wire_names, without_null
 
@@ -27,6 +28,7 @@ _TRUNCATED_BELOW = 0.5  # reported over counted tokens; tokenizers differ by les
 _TRUNCATED_BY = 256  # tokens; below that, framing may be the difference
 _CONNECT_RETRIES = 2  # a server that is not there seldom comes within seconds
 _ONLY_WITH_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})  # refused where a request has none
+_REASONING = re.compile(rf"\b(?:{'|'.join(REASONING_KEYS)})\b")
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -42,7 +44,8 @@ class ChatModel:
         max_retries: how often a request is made again after an error that may pass.
         max_wait: seconds that one call may spend waiting between its tries.
         headers: sent with every request.
-        echo_reasoning: `tool_turns` sends a turn's reasoning back with its calls, as DeepSeek wants it.
+        echo_reasoning: whether a turn's reasoning goes back with its calls: `auto` (only once the server has asked for
+            it, as DeepSeek does, and no longer once it has refused it), `tool_turns` (from the start), `never`.
         count_tokens: counts messages and tools, for servers that report no usage or cut the prompt.
         sleep, jitter: the clock and the dice of the back-off.
 
@@ -61,7 +64,7 @@ class ChatModel:
         max_retries: int = 4,
         max_wait: float = 60.0,
         headers: Mapping[str, str] | None = None,
-        echo_reasoning: EchoReasoning = "never",
+        echo_reasoning: EchoReasoning = "auto",
         count_tokens: Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]] | None], int] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
@@ -69,6 +72,7 @@ class ChatModel:
         self._connection: Connection = connection(model, base_url, api_key, headers)
         self.model = self._connection.model
         self.echo_reasoning: EchoReasoning = echo_reasoning
+        self._echoes = echo_reasoning == "tool_turns"
         self._timeouts = _timeouts(timeout)
         self._transport = transport
         self._max_retries = max_retries
@@ -140,14 +144,14 @@ class ChatModel:
         """Requests until one is answered. What is sent is counted first, so that a bad message is sent to nobody."""
         sent_tokens = self._count_tokens(messages, tools)
         names = wire_names(messages, tools)
-        body = {"model": self.model} | request_body(messages, tools, names, self.echo_reasoning)
+        body = {"model": self.model} | request_body(messages, tools, names, self._echoes)
         left_out = () if tools else _ONLY_WITH_TOOLS
         optional = {key: value for key, value in options.items() if value is not None and key not in left_out}
         if streamed:
             body["stream"] = True
             optional["stream_options"] = {"include_usage": True}
         whole_at = asyncio.get_running_loop().time() + self._timeouts.whole
-        tries, waited, shown = 0, 0.0, False
+        tries, waited, shown, turned = 0, 0.0, False, False
         while True:
             try:
                 request = (without_null(body) if "content" in self._refused else body) | self._accepted(optional)
@@ -161,6 +165,10 @@ class ChatModel:
             except ParameterRefusedError as refusal:
                 self._leave_out(refusal.parameter)
             except ModelError as error:
+                if not turned and self._is_about_echo(error):
+                    turned, self._echoes = True, not self._echoes
+                    body |= request_body(messages, tools, names, self._echoes)
+                    continue
                 wait = self._wait_after(error, tries, waited)
                 if wait is None:
                     raise
@@ -228,6 +236,10 @@ class ChatModel:
         else:
             self._refused[parameter] = _OTHER_NAME.get(parameter)
         _LOG.warning("%r: the server refuses %r as it was sent; it is left out or sent in another way", self, parameter)
+
+    def _is_about_echo(self, error: ModelError) -> bool:
+        """Whether the server asks for the reasoning that it was not sent, or refuses what it was sent."""
+        return self.echo_reasoning == "auto" and error.status in (400, 422) and bool(_REASONING.search(str(error)))
 
     def _wait_after(self, error: ModelError, tries: int, waited: float) -> float | None:
         """Seconds until the next try, None when there is none.

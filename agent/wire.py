@@ -19,7 +19,7 @@ from .formats.base import new_call_id
 from .names_on_wire import WireNames
 from .reply import REASONING_KEYS, Usage
 
-EchoReasoning = Literal["never", "tool_turns"]
+EchoReasoning = Literal["auto", "never", "tool_turns"]
 
 _ONLY_IN_REPLIES = frozenset(
     {*REASONING_KEYS, "reasoning_details", "refusal", "function_call", "annotations", "parsed"}
@@ -69,7 +69,7 @@ def request_body(
     messages: Sequence[Mapping[str, Any]],
     tools: Sequence[Mapping[str, Any]] | None,
     names: WireNames,
-    echo_reasoning: EchoReasoning,
+    echo_reasoning: bool,
 ) -> dict[str, Any]:
     """The messages and tools as a server takes them; the caller's objects are not changed."""
     body: dict[str, Any] = {"messages": [_message(message, names, echo_reasoning) for message in messages]}
@@ -92,7 +92,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
     return clean(json.dumps(body, ensure_ascii=False)).encode()
 
 
-def _message(message: Mapping[str, Any], names: WireNames, echo_reasoning: EchoReasoning) -> dict[str, Any]:
+def _message(message: Mapping[str, Any], names: WireNames, echo_reasoning: bool) -> dict[str, Any]:
     sent = {k: v for k, v in message.items() if k not in _ONLY_IN_REPLIES and (v is not None or k == "content")}
     calls = cast(Sequence[Mapping[str, Any]], sent.pop("tool_calls", ()))
     if not calls:
@@ -110,7 +110,7 @@ def _message(message: Mapping[str, Any], names: WireNames, echo_reasoning: EchoR
         }
         for call in calls
     ]
-    if echo_reasoning == "tool_turns":
+    if echo_reasoning:
         sent |= {key: message[key] for key in REASONING_KEYS if message.get(key)}
     return sent
 

@@ -130,6 +130,24 @@ def test_reasoning_goes_back_with_calls_when_the_provider_wants_it() -> None:
     assert "reasoning_content" not in sent[3]
 
 
+def test_reasoning_goes_back_once_the_server_asks_for_it_and_no_longer_once_it_refuses_it() -> None:
+    turn = {"role": "assistant", "content": None, "reasoning_content": "need the clock", "tool_calls": [CALL]}
+    messages = [*ASK, turn, {"role": "tool", "tool_call_id": "c1", "content": "10:05"}]
+
+    def echoed(*script: Entry) -> list[bool]:
+        done = run([*script, answer("fine")], messages)
+        return ["reasoning_content" in request["messages"][1] for request in done.requests]
+
+    wanted = failure(400, {"message": "The `reasoning_content` in the thinking mode must be passed back to the API."})
+    refused = failure(422, {"message": "messages.1.reasoning_content: Extra inputs are not permitted"})
+    assert echoed() == [False]
+    assert echoed(wanted) == [False, True]
+    done = run([wanted, answer("fine"), answer("fine"), refused, answer("fine")], messages, calls=3)
+    assert ["reasoning_content" in r["messages"][1] for r in done.requests] == [False, True, True, True, False]
+    with pytest.raises(RequestError):
+        run([wanted, refused, answer("fine")], messages)
+
+
 @pytest.mark.parametrize("arguments", ['{"a": ', {"a": 1}, "", None, '"{\\"a\\": 1}"', "[1]"])
 def test_arguments_in_the_history_are_always_sent_as_json_objects(arguments: Any) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "get_time", "arguments": arguments}}
