@@ -244,6 +244,27 @@ def speed(extract: Extract, texts: list[str], seconds: float = 20.0) -> float:
     return best
 
 
+def growth(extract: Callable[[str], object], text: str, size: int, rounds: int = 5) -> float:
+    """How many times as long ten samples of `size` characters take as one text than one of them alone.
+
+    The long text is the ten samples and the short time the mean of all ten, so that both have the same mix of
+    lines; a single sample may be denser in figures than the rest. Processor time, the fastest of `rounds`
+    alternating rounds, after one round that is not counted.
+    """
+    samples = [text[i * size : (i + 1) * size] for i in range(10)]
+    alone: list[float] = []
+    together: list[float] = []
+    for _ in range(rounds + 1):
+        start = time.process_time()
+        for sample in samples:
+            extract(sample)
+        middle = time.process_time()
+        extract("".join(samples))
+        alone.append(middle - start)
+        together.append(time.process_time() - middle)
+    return 10 * min(together[1:]) / min(alone[1:])
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--peers", default="quantulum3,recognizers")
@@ -271,6 +292,12 @@ def main() -> int:
     rates = (f"{false_positives(s, sequences):.3f}" for s in systems.values())
     print("| false positives in phone numbers, links… | " + " | ".join(rates) + " |")
     print("| MB/s on observations | " + " | ".join(f"{speed(s, texts):.3g}" for s in systems.values()) + " |")
+    sentences = [gold.text for golds in sets.values() for gold in golds]
+    print(f"| MB/s on the sentences of the gold sets | {speed(ours, [' '.join(sentences)]):.3g} |")
+    print("\n| characters of a sample | ten samples in one text take, times one |\n|---|---|")
+    joined = "\n".join(observations(data / "transcripts", 2.1))
+    for size in (20_000, 50_000, 200_000):
+        print(f"| {size:,} | {growth(extract_facts, joined, size):.2f} |")
     print("\n| demands held | held | of | share |\n|---|---|---|---|")
     totals: Counter[str] = Counter()
     for path in sorted((data / "transcripts").glob("*.jsonl.gz")):
