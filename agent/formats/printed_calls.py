@@ -24,6 +24,7 @@ _MARKER = re.compile(
 )
 _PARAMETER = re.compile(r"\s*<parameter=(?P<name>[^>\n]{1,100})>(?P<value>.*?)</parameter>", re.DOTALL)
 _END_OF_FUNCTION = re.compile(r"\s*</function>")
+_NAMED = re.compile(r"(?P<name>[\w.-]{1,100})\((?P<input>\{.*\})\)", re.DOTALL)
 _CALL_KEYS = ({"name", "arguments"}, {"name", "parameters"})
 
 
@@ -83,8 +84,10 @@ def _one(
 
 
 def _bare(text: str, reader: CallReader) -> Action | FormatProblem | None:
-    """A reply that is one call object and nothing else, of a tool that exists."""
+    """A reply that is one call and nothing else, of a tool that exists: an object, or `tool({…})`."""
     body = unfenced(text).strip()
+    if (named := _NAMED.fullmatch(body)) and any(tool.name == named.group("name") for tool in reader.tools):
+        return reader.action(named.group("name"), lambda tool: from_text(tool, named.group("input")), "")
     if not body.startswith("{"):
         return None
     try:

@@ -130,6 +130,15 @@ def test_calls_printed_into_the_text_are_calls(name: str) -> None:
     assert "gull" not in (kept["content"] or "")
 
 
+def test_a_reply_that_is_a_call_as_hints_show_it_is_a_call() -> None:
+    said = parse_reply('calculator({"expression": "(2+2)*3"})', "tools", TOOLS)
+    assert isinstance(said, Action) and said.arguments == {"expression": "(2+2)*3"}
+    for other in ('Use calculator({"expression": "2"})', 'nothing({"expression": "2"})', 'calculator({"a": 1}'):
+        assert isinstance(parse_reply(other, "tools", TOOLS), FinalAnswer)
+    wrong = parse_reply('calculator({"sum": "2"})', "tools", TOOLS)
+    assert isinstance(wrong, FormatProblem) and wrong.reason == "invalid_arguments"
+
+
 def test_two_printed_calls_are_two() -> None:
     assert read("\n".join([PRINTED["hermes"]] * 2)) == [("search", GULL)] * 2
 
