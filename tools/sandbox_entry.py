@@ -20,6 +20,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+assert sys.platform != "win32"  # sandbox.py refuses to start it there
+
 _NEW_MOUNTS, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_PIDS, _NEW_NETWORK = (
     1 << 17,
     1 << 26,
@@ -223,8 +225,8 @@ def _run_code(libc: Any, place: Path, request: dict[str, Any], *, alone: bool) -
     _set_limits(request, 0 if alone or drops_root else _tasks_of_user())
     if drops_root:
         os.setgroups([])
-        os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        os.setregid(_NOBODY, _NOBODY)  # and with it the saved one; macOS has no setresgid
+        os.setreuid(_NOBODY, _NOBODY)
     if sys.platform == "linux":
         libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL)  # changing the user has unset it
         libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)

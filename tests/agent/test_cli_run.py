@@ -13,8 +13,8 @@ import pytest
 from carryforward.agent.cli import app
 from carryforward.agent.cli.run_tools import chosen_tools, hide_secrets
 from carryforward.memory import Journal
-from carryforward.tools import ToolError
-from carryforward.tools.sandbox import isolation
+from carryforward.tools import ToolError, sandbox
+from carryforward.tools.sandbox import isolation, run_python
 from typer.testing import CliRunner, Result
 
 from .scripted_server import Entry, ScriptedServer, answer
@@ -203,3 +203,20 @@ def test_the_help_tells_of_every_option() -> None:
     text = CliRunner().invoke(app, ["run", "--help"]).stdout
     for option in ("--files", "--web", "--python", "--mcp", "--trust-mcp", "--allow", "--ask"):
         assert option in text
+
+
+def test_doctor_says_where_things_are_and_how_code_is_shut_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def doctor() -> str:
+        return CliRunner().invoke(app, ["doctor", "--no-embed"]).stdout
+
+    text = doctor()
+    assert f"data                   {home}" in text
+    assert f"isolation of python    {'namespaces' if isolation() == 'namespaces' else 'own process only'}: " in text
+    monkeypatch.setattr(sandbox, "isolation", lambda: "process")
+    assert "this machine refuses namespaces, so files and network are open to the code" in doctor()
+
+
+def test_on_windows_no_code_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox.sys, "platform", "win32")
+    with pytest.raises(NotImplementedError, match="Linux and macOS only"):
+        run_python("1")
