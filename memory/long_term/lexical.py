@@ -19,6 +19,9 @@ from .terms import FUNCTION_WORDS, is_date
 READ_LIMIT = 8_000
 # A power above 1 lets rare terms tell more, which parts tasks of one kind: names are rare, what is done is not.
 RARITY = 1.25
+# Records with other words that a store is taken to hold besides its own: with one or two records every word that is
+# stored is in all of them, and would weigh nearly nothing. In stores of hundreds it makes no difference.
+OTHER_RECORDS = 5
 # On the development sets 0 to 0.2 and 1.5 to 3 do equally well: grammar says little about a task, and a date that a
 # task names picks one record out of many that are alike.
 FUNCTION_WORD_WEIGHT = 0.1
@@ -78,7 +81,7 @@ def weigh(db: sqlite3.Connection, namespace: int, total: int, query: Sequence[st
     for term, count in counted.items():
         number, records = known.get(term, (None, 0))
         # Another writer may have added records since `total` was read.
-        others = max(0, total - records)
+        others = OTHER_RECORDS + max(0, total - records)
         rarity = math.log1p((others + 0.5) / (records + 0.5)) ** RARITY
         weighed.append(QueryTerm(term, rarity * count * _importance(term), number, records))
     weighed.sort(key=lambda term: (term.text in FUNCTION_WORDS, term.records))

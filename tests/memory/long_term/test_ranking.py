@@ -166,6 +166,23 @@ def test_an_outcome_without_sense_is_refused(arguments: dict) -> None:
         Outcome(**arguments)
 
 
+def test_words_tell_in_a_store_of_one_or_two_outcomes(tmp_path) -> None:
+    with LongTermMemory(tmp_path) as memory:
+        memory.remember(Outcome("first version: pump at 3 bar", id="pump"))
+        memory.remember(Outcome("second version: pump at 5 bar", id="pump"))
+        assert [recall.outcome.goal for recall in memory.recall("pump pressure")] == ["second version: pump at 5 bar"]
+        assert memory.recall("Find out why the kernel driver panics on boot") == []
+        memory.remember(Outcome("泵的压力为 5 bar", id="zh"))
+        assert memory.recall("泵的压力是多少")[0].outcome.id == "zh"
+
+
+def test_one_of_two_words_tells_by_itself_in_a_store_of_one_outcome(tmp_path) -> None:
+    with LongTermMemory(tmp_path, embedder=HashedWords()) as memory:
+        memory.remember(Outcome("tide table", id="a"))
+        assert memory.recall("tide times")[0].outcome.id == "a"
+        assert memory.recall("kernel panics") == []
+
+
 def test_a_recall_explains_itself() -> None:
     recall = Recall(Outcome("goal", status="failed"), 0.5, 0.25, 0.75, 0.0, ("pump",), timedelta(days=2), 3, ("a", "b"))
     text = recall.explain()
