@@ -70,6 +70,7 @@ def plot_frontier(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str
     best = frontier(points)
     axes.plot([x for x, _ in best], [y for _, y in best], color="#999999", linewidth=1, zorder=0, label="frontier")
     axes.set(xlabel="price (full history = 1)", ylabel=f"{measure.replace('_', ' ')} (% of demands)")
+    axes.margins(y=0.1)
     _log_prices(axes, [x for x, _ in points])
     return _finish(axes)
 
