@@ -1,7 +1,7 @@
 """Reading, listing and searching files inside allowed folders only.
 
-A path is resolved, symbolic links included, before it is judged; a file is opened without following one more link, and
-only when it is a regular file, so neither a link nor a pipe leads elsewhere.
+A path is resolved, symbolic links included, before it is judged; then it is opened folder by folder without following
+one more link, and read only when it is a regular file, so neither a link nor a pipe leads elsewhere.
 """
 
 import os
@@ -64,7 +64,7 @@ class AllowedFolders:
     def read(self, real: Path) -> bytes:
         """The bytes of a regular file of at most 10 MB. Raises ToolError for anything else."""
         try:
-            handle = os.open(real, _OPEN_FLAGS)
+            handle = self._open(real)
         except OSError as error:
             raise ToolError(f"{self.name(real)} cannot be opened: {error.strerror}") from None
         with os.fdopen(handle, "rb") as file:
@@ -74,6 +74,20 @@ class AllowedFolders:
             if state.st_size > _MAX_BYTES:
                 raise ToolError(f"{self.name(real)} has {state.st_size:,} bytes; at most {_MAX_BYTES:,} are read")
             return file.read(_MAX_BYTES)
+
+    def _open(self, real: Path) -> int:
+        """Opened folder by folder, since one of them may have become a link after the path was judged."""
+        if os.open not in os.supports_dir_fd:  # Windows
+            return os.open(real, _OPEN_FLAGS)
+        root = next(root for root in self.roots if real.is_relative_to(root))
+        handle = os.open(root, os.O_RDONLY)
+        for part in real.relative_to(root).parts:
+            folder = handle
+            try:
+                handle = os.open(part, _OPEN_FLAGS, dir_fd=folder)
+            finally:
+                os.close(folder)
+        return handle
 
     def walk(self, start: Path) -> Iterator[Path]:
         """The files below a folder, or the file itself, in order; hidden ones and links are left out."""

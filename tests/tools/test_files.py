@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from carryforward.tools import Toolbox, ToolError
-from carryforward.tools.files import file_tools
+from carryforward.tools.files import AllowedFolders, file_tools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,3 +116,17 @@ def test_what_is_left_out_is_said(tmp_path: Path):
 def test_a_folder_that_is_not_there(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         file_tools([tmp_path / "nowhere"])
+
+
+@pytest.mark.skipif(os.open not in os.supports_dir_fd, reason="this system cannot open a path folder by folder")
+def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(tmp_path: Path):
+    for name in ("agent/sub", "other"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "a.txt").write_text(SECRET if name == "other" else "mine")
+    folders = AllowedFolders([tmp_path / "agent"])
+    judged = folders.resolve("sub/a.txt")
+    assert folders.read(judged) == b"mine"
+    (tmp_path / "agent" / "sub").rename(tmp_path / "moved")
+    (tmp_path / "agent" / "sub").symlink_to(tmp_path / "other")
+    with pytest.raises(ToolError, match=r"sub/a\.txt cannot be opened"):
+        folders.read(judged)
