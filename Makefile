@@ -6,14 +6,14 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 export HF_HUB_OFFLINE = 1
-.PHONY: help demo test check format bench soak clean
+.PHONY: help demo test check notebooks format bench soak clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,lab,web,mcp,dask,otel,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,lab,notebooks,web,mcp,dask,otel,dev]'
 	@touch $@
 
 demo: $(READY) ## set up, and run the main job: two tasks, the second recalls the first
@@ -21,6 +21,9 @@ demo: $(READY) ## set up, and run the main job: two tasks, the second recalls th
 
 test: $(READY) check ## set up, check types and style, and run the tests
 	$(BIN)/pytest -m 'not soak'
+
+notebooks: $(READY) ## execute the notebooks from clean and keep what they print (`make test` compares)
+	$(BIN)/python notebooks/execute.py
 
 check: $(READY) ## types and style
 	$(BIN)/ruff check .
