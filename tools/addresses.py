@@ -20,6 +20,7 @@ _TRANSLATED = [  # IPv6 ranges that carry an IPv4 address: the range, and how fa
     (ipaddress.ip_network("::/96"), 0),
     (ipaddress.ip_network("2002::/16"), 80),
 ]
+_UNICAST = ipaddress.ip_network("2000::/3")  # all that IANA gives out; site-local and other old ranges stand beside it
 
 
 def checked_host(url: str) -> str:
@@ -75,6 +76,6 @@ def is_public(address: str) -> bool:
         for network, shift in _TRANSLATED:
             if ip in network:
                 return is_public(str(ipaddress.IPv4Address((int(ip) >> shift) & 0xFFFFFFFF)))
-        if ip.teredo is not None:
+        if ip.teredo is not None or ip not in _UNICAST:
             return False
     return ip.is_global and not ip.is_multicast
