@@ -142,6 +142,14 @@ def test_a_model_that_is_not_there_is_named(tmp_path) -> None:
         SentenceTransformerEmbedder(tmp_path / "nothing").embed(["a"])
 
 
+def test_the_environment_names_the_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CARRYFORWARD_EMBEDDER", "/models/other")
+    assert SentenceTransformerEmbedder().name == "/models/other"
+    assert SentenceTransformerEmbedder("given").name == "given"
+    monkeypatch.setenv("CARRYFORWARD_EMBEDDER", "")
+    assert SentenceTransformerEmbedder().name.endswith("MiniLM-L6-v2")
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "localhost:8000"])
 def test_a_chroma_server_that_is_away_is_named(tmp_path, url: str) -> None:
     with pytest.raises(ServerError, match="Chroma server"):
