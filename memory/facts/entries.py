@@ -33,6 +33,9 @@ class Entry:
     older: list[Fact] = field(default_factory=list[Fact])
     disagrees: list[Fact] = field(default_factory=list[Fact])
 
+    said: tuple[Fact, int, int, str, str] | None = None
+    """What `rendering.say` wrote, with the reading, and the lengths of history and disagreement, that it wrote it for."""
+
     _worth: tuple[Fact, frozenset[str], float] | None = None
 
     def worth(self, wanted: frozenset[str]) -> float:

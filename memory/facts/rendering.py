@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import pairwise
 
 from .entries import Entry
 from .fact import Fact
@@ -48,18 +47,20 @@ def short_label(label: str) -> str:
     return tail
 
 
-def say(item: Item) -> str:
-    """`total 1,250.00 USD (was 1,190.00 USD; m4 says 1,200)`: label, value, history and disagreement."""
-    if item.line:
-        return item.line
-    entry, fact = item.entry, item.entry.fact
-    notes: list[str] = []
-    if entry.older:
-        notes.append(f"was {entry.older[-1].text}")
-    notes.extend(f"≠ {other.source} {other.text}" for other in entry.disagrees[-2:])
-    label = "" if fact.text in fact.label else short_label(fact.label)
+def say(entry: Entry) -> tuple[str, str]:
+    """The short label, and all of it: `total 1,250.00 USD (was 1,190.00 USD; m4 says 1,200)`; written once a reading."""
+    fact, older, others = entry.fact, entry.older, entry.disagrees
+    said = entry.said
+    if said is not None and said[0] is fact and said[1] == len(older) and said[2] == len(others):
+        return said[3], said[4]
+    notes = [f"was {older[-1].text}"] if older else []
+    notes.extend(f"≠ {other.source} {other.text}" for other in others[-2:])
+    own = short_label(fact.label)
+    label = "" if fact.text in fact.label else own
     note = f" ({'; '.join(notes)})" if notes else ""
-    return f"{label} {fact.text}{note}".strip()
+    words = f"{label} {fact.text}{note}".strip()
+    entry.said = (fact, len(older), len(others), own, words)
+    return own, words
 
 
 def table_items(items: list[Item], used: Collection[str]) -> list[Item]:
@@ -114,16 +115,19 @@ def _parts(group: list[Item]) -> list[str]:
     """What the items say; a label that the item before already gave is not repeated."""
     parts: dict[str, None] = {}
     label = ""
-    together = [False, *(_together(one.fact, other.fact) for one, other in pairwise(group)), False]
     for at, item in enumerate(group):
-        if not item.line and not item.fact.is_figure:
-            alone = not (together[at] or together[at + 1])
-            parts[f"{item.fact.nearest_word} {item.fact.text}".strip() if alone else item.fact.text] = None
-            continue
-        words = say(item)
-        own = "" if item.line else short_label(item.fact.label)
-        parts[words.removeprefix(own + " ") if own and own == label else words] = None
-        label = own
+        fact = item.entry.fact
+        if item.line:
+            parts[item.line] = None
+            label = ""
+        elif fact.is_figure:
+            own, words = say(item.entry)
+            parts[words.removeprefix(own + " ") if own and own == label else words] = None
+            label = own
+        else:
+            neighbours = (*group[max(at - 1, 0) : at], *group[at + 1 : at + 2])
+            alone = not any(_together(fact, other.entry.fact) for other in neighbours)
+            parts[f"{fact.nearest_word} {fact.text}".strip() if alone else fact.text] = None
     return list(parts)
 
 

@@ -232,9 +232,8 @@ class WorkingFacts:
         return list(found.values())
 
     def _points(self, entry: Entry) -> float:
-        last, used = entry.last, 0
-        actions = self._used.get(entry.fact.text)
-        if actions is not None:
-            last, used = max(last, self._used_at[entry.fact.text]), len(actions)
+        last, used, text = entry.last, 0, entry.fact.text
+        if text in self._used_at:
+            last, used = max(last, self._used_at[text]), len(self._used[text])
         points = entry.worth(self._about[1]) + standing(self._clock - last, entry.seen, used)
         return points + PINNED if entry.pinned else points
