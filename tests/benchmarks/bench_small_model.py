@@ -32,6 +32,7 @@ from carryforward.agent.scores import score
 WINDOW, BUDGET = 8192, 3000  # tokens; the model's own tokens are shorter than the counted ones, above all in Chinese
 STARTING, ONE_RUN = 120, 1200  # seconds
 WITHOUT_RUN = ("exception", "over_budget")
+UNREADABLE = "replies that can't be used"  # how the reason begins where the error is the model's
 
 
 class Variant(NamedTuple):
@@ -97,7 +98,7 @@ def run(variant: Variant, url: str, arguments: argparse.Namespace, saved: Path) 
 def row(name: str, trials: list[Trial], log: Path) -> str:
     statuses = [int(code) for code in re.findall(r'"POST /v1/chat/completions HTTP/1\.1" (\d+)', log.read_text())]
     scores, ends = score(trials), Counter(trial.status for trial in trials)
-    failed = [t for t in trials if t.status in WITHOUT_RUN or (t.status == "error" and "answered" in t.reason)]
+    failed = [t for t in trials if t.status in WITHOUT_RUN or (t.status == "error" and not t.reason.startswith(UNREADABLE))]
     tools = "–" if scores.right_tools is None else f"{scores.right_tools.value:.0%}"
     cells = [
         name,
