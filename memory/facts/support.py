@@ -96,7 +96,7 @@ def _search(number: Decimal, figure: Fact, groups: dict[str | None, _Known]) -> 
 
 
 def _targets(size: float, wanted: str | None, unit: str | None) -> list[tuple[float, float]]:
-    """The figure's size as `unit` would give it, with the factor between the two; several where ambiguous."""
+    """The figure's size as `unit` would give it, with the size there of a step of one; several where ambiguous."""
     if wanted == unit or unit in _SAME_MONEY.get(wanted or "", ()) or wanted in _SAME_MONEY.get(unit or "", ()):
         return [(size, 1.0)]
     if wanted is None or unit is None:
@@ -106,11 +106,12 @@ def _targets(size: float, wanted: str | None, unit: str | None) -> list[tuple[fl
         elif unit == "%":
             out.append((size * 100, 100.0))
         return out
-    converted = convert(Decimal(repr(size)), wanted, unit)
-    if converted is None:
+    converted, doubled = (convert(Decimal(repr(step * size)), wanted, unit) for step in (1, 2))
+    if converted is None or doubled is None:
         return []
     target = float(converted)
-    return [(abs(target), abs(target) / size if size else 1.0)]
+    slope = abs(float(doubled) - target) / size if size else 1.0  # not their ratio: temperatures have an offset
+    return [(abs(target), slope)]
 
 
 def _half_step(number: Decimal) -> float:

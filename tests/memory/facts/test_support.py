@@ -20,6 +20,8 @@ def verdicts(answer: str, source: str) -> list[str]:
         ("12.5 %", "a share of 0.125", "supported"),
         ("two hours", "120 minutes", "supported"),
         ("212 °F", "100 °C", "supported"),
+        ("344 K", "71 °C", "rounded"),
+        ("350 K", "71 °C", "unsupported"),
         ("5 kg", "5 m", "unsupported"),
         ("5 EUR", "5 USD", "unsupported"),
         ("$5", "5 USD", "supported"),
