@@ -56,10 +56,13 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """Base of the policies: the marks, and nothing done to what arrives."""
+    """Base of the policies: the marks, and nothing done to what arrives.
+
+    Of the room under `low`, half of all room is kept for what is carried forward; the steps that stay have the rest.
+    """
 
     high: float = 1.0
-    low: float = 0.5
+    low: float = 0.75
 
     def __post_init__(self) -> None:
         if not 0 <= self.low < self.high <= 1:

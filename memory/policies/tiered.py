@@ -16,10 +16,13 @@ class Tiered(Watermarks):
     """Clamps large observations as they arrive; at a compaction masks old observations, then folds old steps.
 
     Args:
+        low: at the default the last step alone stays whole, and the values of all others are carried forward; higher
+            keeps more steps, at a higher price.
         share: the part of the room that one observation may take.
         keep: steps at the end whose observations are not masked.
     """
 
+    low: float = 0.5
     share: float = 0.3
     keep: int = 2
 
