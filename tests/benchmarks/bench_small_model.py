@@ -98,7 +98,8 @@ def run(variant: Variant, url: str, arguments: argparse.Namespace, saved: Path) 
 def row(name: str, trials: list[Trial], log: Path) -> str:
     statuses = [int(code) for code in re.findall(r'"POST /v1/chat/completions HTTP/1\.1" (\d+)', log.read_text())]
     scores, ends = score(trials), Counter(trial.status for trial in trials)
-    failed = [t for t in trials if t.status in WITHOUT_RUN or (t.status == "error" and not t.reason.startswith(UNREADABLE))]
+    errors = [trial for trial in trials if trial.status == "error" and not trial.reason.startswith(UNREADABLE)]
+    failed = len(errors) + sum(ends[status] for status in WITHOUT_RUN)
     tools = "–" if scores.right_tools is None else f"{scores.right_tools.value:.0%}"
     cells = [
         name,
@@ -108,7 +109,7 @@ def row(name: str, trials: list[Trial], log: Path) -> str:
         f"{scores.steps.value:.1f}",
         f"{mean(trial.seconds for trial in trials):.0f}",
         f"{sum(code >= 400 for code in statuses)} of {len(statuses)}",
-        str(len(failed)),
+        str(failed),
         ", ".join(f"{status} {count}" for status, count in ends.most_common()),
     ]
     return f"| {' | '.join(cells)} |"
