@@ -244,13 +244,14 @@ def speed(extract: Extract, texts: list[str], seconds: float = 20.0) -> float:
     return best
 
 
-def growth(extract: Callable[[str], object], text: str, size: int, rounds: int = 5) -> float:
+def growth(extract: Callable[[str], object], text: str, size: int) -> float:
     """How many times as long ten samples of `size` characters take as one text than one of them alone.
 
     The long text is the ten samples and the short time the mean of all ten, so that both have the same mix of
-    lines; a single sample may be denser in figures than the rest. Processor time, the fastest of `rounds`
-    alternating rounds, after one round that is not counted.
+    lines; a single sample may be denser in figures than the rest. Processor time, the fastest of alternating rounds
+    (more where a round is short), after one round that is not counted.
     """
+    rounds = max(7, 600_000 // size)
     samples = [text[i * size : (i + 1) * size] for i in range(10)]
     alone: list[float] = []
     together: list[float] = []
