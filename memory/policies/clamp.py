@@ -29,7 +29,7 @@ class Clamp(Watermarks):
         drop_oldest(view, goal, keep=1)
 
 
-_LEAST = 16  # tokens of text: the mark that something was cut
+_LEAST = 100  # tokens of text: a small room is no reason to show next to nothing of what was just asked for
 
 
 def clamp_line(view: View, line: Line, desk: Desk, room: int) -> None:

@@ -255,6 +255,14 @@ def test_clamped_observation_says_what_was_cut_and_how_to_read_it() -> None:
     assert "lookup m3" in last
 
 
+def test_a_small_room_is_no_reason_to_cut_a_short_result() -> None:
+    memory = ShortTermMemory(500, counter=COUNTER)
+    memory.add({"role": "user", "content": "Compare the pumps of the northern pier with those of the southern one. " * 22})
+    result = "Pump seven of the northern pier was last serviced in spring; its seal is worn, its bearings are sound. " * 3
+    memory.extend(step(1, result))
+    assert memory.context()[-1]["content"] == result
+
+
 def test_calls_without_result_are_closed_before_the_next_turn() -> None:
     memory = ShortTermMemory(4000, counter=COUNTER)
     memory.add({"role": "user", "content": "check both"})
