@@ -13,7 +13,7 @@ from .web_client import Page, WebClient
 _PAGE = 6_000
 _KEPT_TEXTS = 16
 _MAX_HTML = 2_000_000
-_MAX_TAGS = 60_000  # finding the main text takes about 0.2 ms an element; beyond this the whole text is taken
+_MAX_TAGS = 30_000  # finding the main text takes about 0.2 ms an element; beyond this the whole text is taken
 _MAX_PDF_PAGES = 200
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/ld+json")
 

@@ -1,6 +1,7 @@
 """The JSON schema of a tool's arguments: checked before it is used, since a server may have sent it.
 
-Nothing is fetched: a reference leads to a place in the same schema (a JSON pointer, RFC 6901) or nowhere.
+Nothing is fetched: a reference leads to a place in the same schema (a JSON pointer, RFC 6901) or nowhere. A pattern
+that takes too long counts as not matched.
 """
 
 import functools
@@ -8,10 +9,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+import regex
+
 from .definition import Tool, ToolError
 
 Schema = Mapping[str, Any]
 _MAX_REFERENCES = 100
+_PATTERN_SECONDS = 0.2
 
 
 def validator_of(tool: Tool) -> Any:
@@ -29,15 +33,42 @@ def validator_of(tool: Tool) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _validator(text: str) -> Any:
-    from jsonschema import Draft7Validator, Draft202012Validator
+    from jsonschema import Draft7Validator, Draft202012Validator, validators
     from referencing import Registry
 
-    schema: dict[str, Any] = json.loads(text)
+    schema: dict[str, Any] = _without_named_patterns(json.loads(text))
     draft: Any = Draft7Validator if "draft-07" in str(schema.get("$schema")) else Draft202012Validator
     for part in (schema, *(_place(ref, schema) for ref in _references(schema))):
         draft.check_schema(part)
     nothing: Registry[Any] = Registry()  # pyright: ignore[reportUnknownVariableType]
-    return draft(schema, registry=nothing)  # the default registry fetches what it does not know
+    checker: Any = cast("Any", validators).extend(draft, {"pattern": _pattern})
+    return checker(schema, registry=nothing)  # the default registry fetches what it does not know
+
+
+def _pattern(validator: Any, pattern: str, value: Any, _: Schema) -> Iterator[Any]:
+    """The keyword `pattern`, with a limit of time that the standard library's expressions don't have."""
+    from jsonschema.exceptions import ValidationError
+
+    if not validator.is_type(value, "string"):
+        return
+    try:
+        if regex.search(pattern, value, timeout=_PATTERN_SECONDS):
+            return
+    except (TimeoutError, regex.error):
+        pass
+    yield ValidationError(f"{value!r:.100} does not match {pattern!r:.100}")
+
+
+def _without_named_patterns(value: Any) -> Any:
+    """The schema without `patternProperties`, which nothing limits, and what depends on it."""
+    if isinstance(value, list):
+        return [_without_named_patterns(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    members = cast("dict[str, Any]", value)
+    if isinstance(members.get("patternProperties"), dict):
+        members = {k: v for k, v in members.items() if k not in ("patternProperties", "additionalProperties")}
+    return {key: _without_named_patterns(member) for key, member in members.items()}
 
 
 class _NowhereError(Exception):

@@ -255,6 +255,14 @@ def test_a_schema_of_a_stranger_fetches_nothing():
             server.accept()
 
 
+def test_a_pattern_of_a_stranger_hangs_nothing():
+    slow = "a" * 60 + "!"
+    with pytest.raises(ToolError, match="does not match"):
+        asked_with({"type": "string", "pattern": "^(a+)+$"}, slow)
+    named = {"type": "object", "patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}
+    assert asked_with(named, {slow: 1}) == {slow: 1}
+
+
 def test_the_tool_cannot_change_what_the_caller_holds():
     def spoil(anything: Any) -> None:
         """Change the argument."""
