@@ -34,7 +34,7 @@ class Entry:
     disagrees: list[Fact] = field(default_factory=list[Fact])
 
     said: tuple[Fact, int, int, str, str] | None = None
-    """What `rendering.say` wrote, with the reading, and the lengths of history and disagreement, that it wrote it for."""
+    """What `rendering.say` wrote, with the reading and the lengths of history and disagreement it wrote it for."""
 
     _worth: tuple[Fact, frozenset[str], float] | None = None
 

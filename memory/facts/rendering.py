@@ -48,7 +48,7 @@ def short_label(label: str) -> str:
 
 
 def say(entry: Entry) -> tuple[str, str]:
-    """The short label, and all of it: `total 1,250.00 USD (was 1,190.00 USD; m4 says 1,200)`; written once a reading."""
+    """The short label, and all of it, written once a reading: `total 1,250.00 USD (was 1,190.00 USD; ≠ m4 1,200)`."""
     fact, older, others = entry.fact, entry.older, entry.disagrees
     said = entry.said
     if said is not None and said[0] is fact and said[1] == len(older) and said[2] == len(others):

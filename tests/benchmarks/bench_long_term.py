@@ -4,7 +4,8 @@
 
 The store is filled with `--count` outcomes whose vectors are real: real texts are embedded by MiniLM, and each
 outcome joins two sentences of them and has the mean of their vectors, as graphs over random vectors are not those
-of a real store. The goals are stated for 100,000; the default is smaller to keep `make bench` short. Without `CARRYFORWARD_DATA`, the transcripts of `tests/data` give the texts.
+of a real store. The goals are stated for 100,000; the default is smaller to keep `make bench` short. Without
+`CARRYFORWARD_DATA`, the transcripts of `tests/data` give the texts.
 """
 
 from __future__ import annotations

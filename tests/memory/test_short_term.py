@@ -257,8 +257,8 @@ def test_clamped_observation_says_what_was_cut_and_how_to_read_it() -> None:
 
 def test_a_small_room_is_no_reason_to_cut_a_short_result() -> None:
     memory = ShortTermMemory(500, counter=COUNTER)
-    memory.add({"role": "user", "content": "Compare the pumps of the northern pier with those of the southern one. " * 22})
-    result = "Pump seven of the northern pier was last serviced in spring; its seal is worn, its bearings are sound. " * 3
+    memory.add({"role": "user", "content": "Compare the pumps of both piers, the northern and the southern one. " * 22})
+    result = "Pump seven of the northern pier was serviced in spring; its seal is worn, its bearings sound. " * 3
     memory.extend(step(1, result))
     assert memory.context()[-1]["content"] == result
 
