@@ -107,8 +107,8 @@ class Change:
 
 
 Decision = Allow | Deny | Change
-Approver = Callable[[PendingAction], Decision | Awaitable[Decision]]
-"""Answers a pending action, at once or later."""
+Approver = Callable[[PendingAction], Decision | bool | Awaitable[Decision | bool]]
+"""Answers a pending action, at once or later; True allows it, False denies it."""
 Allowed = Collection[str | tuple[str, Mapping[str, Any]]]
 """What runs unasked: a tool by name with any arguments, or a tool with exactly these arguments."""
 
@@ -179,6 +179,7 @@ class Gate:
 
         Raises:
             RunPaused: the answer is to come from another process.
+            TypeError: the approver gave something that is no answer; the call is not run.
         """
         if self._approve is None:
             decision: Decision = Deny("it needs approval, and nobody is there to give it")
@@ -186,7 +187,7 @@ class Gate:
             raise RunPaused(action)
         else:
             answered = self._approve(action)
-            decision = await answered if inspect.isawaitable(answered) else answered
+            decision = _as_decision(await answered if inspect.isawaitable(answered) else answered)
         if self._clock() >= action.expires_at:
             decision = Deny("the approval came too late")
         self._journal.append(action.run_id, "approval", {"answered": action.id, **_decision_to_dict(decision)})
@@ -255,6 +256,14 @@ def _questions(journal: Journal, run_id: str) -> list[tuple[PendingAction, Decis
 
 def _bound_to(action: PendingAction) -> tuple[str, str, str, str]:
     return action.call, action.tool, canonical_json(action.arguments), action.why
+
+
+def _as_decision(answer: object) -> Decision:
+    if isinstance(answer, bool):
+        return Allow() if answer else Deny()
+    if isinstance(answer, Allow | Deny | Change):
+        return answer
+    raise TypeError(f"approve gave {answer!r:.80}: it must be Allow(), Deny(reason), Change(arguments), True or False")
 
 
 def _decision_to_dict(decision: Decision) -> dict[str, Any]:

@@ -89,6 +89,15 @@ def test_an_answer_is_recorded_and_found_again(journal: Journal, decision: Decis
     assert ask(again, command="rm y")[1] is None
 
 
+def test_yes_and_no_are_answers_and_nothing_is_none(journal: Journal) -> None:
+    for said, decision in ((True, Allow()), (False, Deny())):
+        gate = Gate(journal, RUN, lambda _, said=said: said)
+        assert asyncio.run(gate.decide(ask(gate, command=f"x {said}")[0])) == decision
+    gate = Gate(journal, RUN, lambda _: None)  # pyright: ignore
+    with pytest.raises(TypeError, match=r"approve gave None: it must be Allow\(\)"):
+        asyncio.run(gate.decide(ask(gate, command="y")[0]))
+
+
 def test_an_answer_may_come_later(journal: Journal) -> None:
     async def slow(_: PendingAction) -> Decision:
         await asyncio.sleep(0)
