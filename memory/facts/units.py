@@ -203,7 +203,9 @@ def convert(value: Decimal, unit: str, to: str) -> Decimal | None:
     from pint.errors import PintError
 
     try:
-        result = cast("Any", _registry()).convert(float(value), source, target)
+        registry = cast("Any", _registry())
+        one, other = registry.Quantity(source), registry.Quantity(target)  # 50 g where the unit is 两
+        result = registry.convert(float(value) * one.magnitude, one.units, other.units) / other.magnitude
     except (PintError, OverflowError):
         return None
     return Decimal(repr(float(result)))

@@ -21,6 +21,8 @@ def verdicts(answer: str, source: str) -> list[str]:
         ("two hours", "120 minutes", "supported"),
         ("212 °F", "100 °C", "supported"),
         ("344 K", "71 °C", "rounded"),
+        ("20两", "1 kg", "supported"),
+        ("0两", "0 years", "unsupported"),
         ("350 K", "71 °C", "unsupported"),
         ("5 kg", "5 m", "unsupported"),
         ("5 EUR", "5 USD", "unsupported"),
