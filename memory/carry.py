@@ -43,8 +43,10 @@ def block(view: View, facts: WorkingFacts, room: int, about: str) -> str:
         shown = facts.render(free - 8, about, sources=set(left), count=count, visible=view.text())
         if shown:
             parts.append(f"Values seen:\n{shown}")
-    text = "\n".join(parts[:1] + [_FENCE.sub("‹", part) for part in parts[1:]] + [CLOSE])
-    return text if count(text) <= room else _fitted(text, room, view.counter)
+    fenced = [_FENCE.sub("‹", part) for part in parts[1:]]
+    text = "\n".join([head, *fenced, CLOSE])
+    fits = free > 0 and fenced == parts[1:]  # by the counts of the parts
+    return text if fits or count(text) <= room else _fitted(text, room, view.counter)
 
 
 def _fitted(text: str, room: int, counter: TokenCounter) -> str:

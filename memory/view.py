@@ -6,7 +6,7 @@ Every edit is plain data, so that a journal can hold it and the same edits alway
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from .messages import Message, clean, content_text
@@ -41,7 +41,14 @@ class Compaction:
     summary: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        edits = [{"action": e.action, "ref": e.ref, "text": e.text, "arguments": e.arguments} for e in self.edits]
+        return {
+            "reason": self.reason,
+            "before": self.before,
+            "after": self.after,
+            "edits": edits,
+            "summary": self.summary,
+        }
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Compaction:

@@ -33,18 +33,37 @@ class Entry:
     older: list[Fact] = field(default_factory=list[Fact])
     disagrees: list[Fact] = field(default_factory=list[Fact])
 
-    said: tuple[Fact, int, int, str, str] | None = None
-    """What `rendering.say` wrote, with the reading and the lengths of history and disagreement it wrote it for."""
+    said: tuple[str, str] | None = None
+    """What `rendering.say` wrote; None where something new is to be said."""
 
-    _worth: tuple[Fact, frozenset[str], float] | None = None
+    _worth: float | None = None
+
+    def take(self, fact: Fact) -> None:
+        """Put another reading in the place of the last one."""
+        self.fact, self.said, self._worth = fact, None, None
+
+    def see(self, fact: Fact, at: int, call: str | None) -> None:
+        """Take a reading of a later observation."""
+        self.take(fact)
+        self.last, self.call = at, call
+        self.seen += 1
+
+    def doubt(self, other: Fact) -> None:
+        """Note that another source says otherwise."""
+        self.disagrees.append(other)
+        self.said = None
+
+    def forget_worth(self) -> None:
+        """The task has changed."""
+        self._worth = None
 
     def worth(self, wanted: frozenset[str]) -> float:
-        """What its fact is worth to a task with these words; reckoned once for each reading."""
-        if self._worth is None or self._worth[0] is not self.fact or self._worth[1] is not wanted:
+        """What its fact is worth to a task with these words; reckoned once a reading and task."""
+        if self._worth is None:
             text = f"{self.fact.text} {self.fact.label}" if self.crowd <= CROWD else self.fact.text
             about = len(wanted & words_of(text)) if wanted else 0
-            self._worth = (self.fact, wanted, worth(self.fact, about, self.crowd))
-        return self._worth[2]
+            self._worth = worth(self.fact, about, self.crowd)
+        return self._worth
 
 
 _Series = tuple[str, str, str, str]
@@ -103,8 +122,8 @@ class Index:
             self._named[key] = self._append(fact, call, asked, at, crowd)
             return
         if entry.last != at:
-            entry.seen += 1
-            entry.last, entry.fact, entry.call, entry.crowd = at, fact, call, min(entry.crowd, crowd)
+            entry.crowd = min(entry.crowd, crowd)
+            entry.see(fact, at, call)
             self._seen(entry)
 
     def _figure(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int, subject: str) -> None:
@@ -122,21 +141,19 @@ class Index:
         earlier = [e for e in series if e.last < at]
         for entry in earlier:
             if entry.fact.numbers == fact.numbers:
-                entry.seen += 1
-                entry.last, entry.fact, entry.call = at, fact, call
+                entry.see(fact, at, call)
                 self._seen(entry)
                 return
         for entry in earlier:
             if call is not None and (entry.call, entry.asked) == (call, asked):
                 entry.older.append(entry.fact)
-                entry.last, entry.fact = at, fact
-                entry.seen += 1
+                entry.see(fact, at, call)
                 self._seen(entry)
                 return
         entry = self._append(fact, call, asked, at, crowd)
         for other in (e for e in earlier if call is None or e.call != call):
-            other.disagrees.append(fact)
-            entry.disagrees.append(other.fact)
+            other.doubt(fact)
+            entry.doubt(other.fact)
         series.append(entry)
 
     def history(self, label: str) -> list[Fact]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from operator import itemgetter
+from typing import NamedTuple
 
 from .entries import Entry
 from .fact import Fact
@@ -16,17 +17,19 @@ NEAR = 50
 """Characters within which two facts of one line stand together."""
 
 
-@dataclass(slots=True)
-class Item:
-    """An entry with its score, ready to be chosen; `line` replaces what the entry would say of itself."""
+class Item(NamedTuple):
+    """An entry with its rank, ready to be chosen; `line` replaces what the entry would say of itself."""
 
-    points: float
+    rank: tuple[float, int, tuple[int, int]]
+    """What comes first, sorted upwards: points with the sign turned, then what was seen last, then what stood first."""
     entry: Entry
+    fact: Fact
     line: str = ""
 
-    @property
-    def fact(self) -> Fact:
-        return self.entry.fact
+
+def ranked(points: float, entry: Entry, fact: Fact, line: str = "") -> Item:
+    """An entry and its fact as an item with so many points."""
+    return Item((-points, -entry.last, fact.span), entry, fact, line)
 
 
 def estimate(text: str) -> int:
@@ -48,19 +51,16 @@ def short_label(label: str) -> str:
 
 
 def say(entry: Entry) -> tuple[str, str]:
-    """The short label, and all of it, written once a reading: `total 1,250.00 USD (was 1,190.00 USD; ≠ m4 1,200)`."""
-    fact, older, others = entry.fact, entry.older, entry.disagrees
-    said = entry.said
-    if said is not None and said[0] is fact and said[1] == len(older) and said[2] == len(others):
-        return said[3], said[4]
-    notes = [f"was {older[-1].text}"] if older else []
-    notes.extend(f"≠ {other.source} {other.text}" for other in others[-2:])
-    own = short_label(fact.label)
-    label = "" if fact.text in fact.label else own
-    note = f" ({'; '.join(notes)})" if notes else ""
-    words = f"{label} {fact.text}{note}".strip()
-    entry.said = (fact, len(older), len(others), own, words)
-    return own, words
+    """The short label, and all of it: `total 1,250.00 USD (was 1,190.00 USD; ≠ m4 1,200)`."""
+    if entry.said is None:
+        fact, older = entry.fact, entry.older
+        notes = [f"was {older[-1].text}"] if older else []
+        notes.extend(f"≠ {other.source} {other.text}" for other in entry.disagrees[-2:])
+        own = short_label(fact.label)
+        label = "" if fact.text in fact.label else own
+        note = f" ({'; '.join(notes)})" if notes else ""
+        entry.said = own, f"{label} {fact.text}{note}".strip()
+    return entry.said
 
 
 def table_items(items: list[Item], used: Collection[str]) -> list[Item]:
@@ -76,9 +76,10 @@ def table_items(items: list[Item], used: Collection[str]) -> list[Item]:
     for group in cells.values():
         table = group[0].entry.table
         if table is not None:
-            best = max(group, key=lambda i: i.points)
-            out.append(Item(best.points + 0.5, best.entry, describe(table, best.entry.cells)))
-            out.extend(sorted(group, key=lambda i: -i.points)[:MAX_COLUMNS])
+            group.sort(key=itemgetter(0))
+            best = group[0]
+            out.append(ranked(0.5 - best.rank[0], best.entry, best.fact, describe(table, best.entry.cells)))
+            out.extend(group[:MAX_COLUMNS])
     return out
 
 
@@ -98,25 +99,25 @@ def describe(table: Table, facts: list[Fact]) -> str:
     return f"table {rows}x{columns} ({', '.join(heads)}): " + ", ".join(ranges)
 
 
-def lines(items: list[Item]) -> str:
-    """One line a source, in the order in which the sources came; each value once."""
-    by_source: dict[str, list[Item]] = {}
-    for item in items:
-        by_source.setdefault(item.fact.source or "", []).append(item)
-    out: list[str] = []
-    for source, group in sorted(by_source.items(), key=lambda g: min(i.entry.last for i in g[1])):
-        call = next((i.entry.call for i in group if i.entry.call), None)
-        group.sort(key=lambda i: i.fact.span)
-        out.append(f"{source}{' ' + call if call else ''}: " + "; ".join(_parts(group)))
-    return "\n".join(out)
+def written(group: list[Item]) -> str:
+    """The line of one source: its ref, the call that it answered, and what the items say, each value once."""
+    call = next((item.entry.call for item in group if item.entry.call), None)
+    group.sort(key=_place)
+    return f"{group[0].fact.source or ''}{' ' + call if call else ''}: {'; '.join(_parts(group))}"
 
 
-def _parts(group: list[Item]) -> list[str]:
+def _place(item: Item) -> tuple[int, int]:
+    return item.fact.span
+
+
+def _parts(group: list[Item]) -> Iterable[str]:
     """What the items say; a label that the item before already gave is not repeated."""
     parts: dict[str, None] = {}
     label = ""
+    near = False  # whether an item stands close behind the one before it
     for at, item in enumerate(group):
-        fact = item.entry.fact
+        fact = item.fact
+        behind, near = near, at + 1 < len(group) and _together(fact, group[at + 1].fact)
         if item.line:
             parts[item.line] = None
             label = ""
@@ -125,15 +126,13 @@ def _parts(group: list[Item]) -> list[str]:
             parts[words.removeprefix(own + " ") if own and own == label else words] = None
             label = own
         else:
-            neighbours = (*group[max(at - 1, 0) : at], *group[at + 1 : at + 2])
-            alone = not any(_together(fact, other.entry.fact) for other in neighbours)
-            parts[f"{fact.nearest_word} {fact.text}".strip() if alone else fact.text] = None
-    return list(parts)
+            parts[fact.text if behind or near else f"{fact.nearest_word} {fact.text}".strip()] = None
+    return parts
 
 
 def _together(one: Fact, other: Fact) -> bool:
     """Whether two facts stand close together in one line of their text: then each tells what the other is."""
-    if one.origin is None or other.origin is None or one.origin.text is not other.origin.text:
+    first, second = one.origin, other.origin
+    if first is None or second is None or other.span[0] - one.span[1] >= NEAR or first.text is not second.text:
         return False
-    first, second = (one.span, other.span) if one.span <= other.span else (other.span, one.span)
-    return second[0] - first[1] < NEAR and "\n" not in one.origin.text[first[1] : second[0]]
+    return "\n" not in first.text[one.span[1] : other.span[0]]

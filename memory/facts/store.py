@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice
@@ -14,7 +13,7 @@ from .entries import Entry, Index
 from .extract import extract_facts
 from .fact import Fact
 from .ranking import standing, words_of
-from .rendering import Item, estimate, table_items
+from .rendering import Item, estimate, ranked, table_items
 
 PINNED = 1000.0
 WINDOW, OF_ONE, LOOKED_AT = 2000, 500, 20_000
@@ -187,8 +186,8 @@ class WorkingFacts:
             entry.deleted = True
         else:
             entry.older.append(old)
-            entry.fact = Fact(
-                old.kind, text or old.text, old.span, value, None, None, old.unit, old.source, old.at, old.label
+            entry.take(
+                Fact(old.kind, text or old.text, old.span, value, None, None, old.unit, old.source, old.at, old.label)
             )
 
     def render(
@@ -208,10 +207,12 @@ class WorkingFacts:
         """
         if self._about[0] != about:
             self._about = (about, words_of(about or ""))
-        items = [Item(self._points(entry), entry) for entry in self._candidates(sources)]
+            for entry in self._index.entries:
+                entry.forget_worth()
+        items = self._ranked(self._candidates(sources))
         return fit(table_items(items, self._used), budget_tokens, count or estimate, visible)
 
-    def _candidates(self, sources: Collection[str] | None) -> list[Entry]:
+    def _candidates(self, sources: Collection[str] | None) -> Collection[Entry]:
         """The entries that may be shown: pinned, used lately, and the `WINDOW` seen last. Older ones can be found.
 
         So a step costs the same, however long the run.
@@ -220,20 +221,24 @@ class WorkingFacts:
         self._entries()
         used = (index.by_text.get(text) for text in islice(reversed(self._used), WINDOW))
         found: dict[int, Entry] = {}
-        of_one: Counter[int] = Counter()
+        of_one: dict[int, int] = {}
         for entry in chain(self._pinned, used, islice(reversed(index.recent.values()), LOOKED_AT)):
             if entry is None or entry.deleted or (sources is not None and (entry.fact.source or "") not in sources):
                 continue
-            of_one[entry.last] += 1
-            if of_one[entry.last] <= OF_ONE:
+            count = of_one[entry.last] = of_one.get(entry.last, 0) + 1
+            if count <= OF_ONE:
                 found[id(entry)] = entry
-            if len(found) >= WINDOW:
-                break
-        return list(found.values())
+                if len(found) >= WINDOW:
+                    break
+        return found.values()
 
-    def _points(self, entry: Entry) -> float:
-        last, used, text = entry.last, 0, entry.fact.text
-        if text in self._used_at:
-            last, used = max(last, self._used_at[text]), len(self._used[text])
-        points = entry.worth(self._about[1]) + standing(self._clock - last, entry.seen, used)
-        return points + PINNED if entry.pinned else points
+    def _ranked(self, entries: Iterable[Entry]) -> list[Item]:
+        wanted, clock, used, used_at = self._about[1], self._clock, self._used, self._used_at
+        items: list[Item] = []
+        for entry in entries:
+            fact, last, uses = entry.fact, entry.last, 0
+            if fact.text in used_at:
+                last, uses = max(last, used_at[fact.text]), len(used[fact.text])
+            points = entry.worth(wanted) + standing(clock - last, entry.seen, uses)
+            items.append(ranked(points + PINNED if entry.pinned else points, entry, fact))
+        return items
