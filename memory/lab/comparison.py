@@ -84,7 +84,8 @@ def compare(
 
     Returns:
         One row for each transcript, policy and budget, in the order given, with the columns of `Measures`. The same
-        inputs give the same table, `seconds` left out. `attrs["settings"]` says what made it.
+        inputs give the same table, `seconds` left out. `error` is text, missing (`pandas.NA`) where nothing was raised.
+        `attrs["settings"]` says what made it.
 
     Raises:
         ValueError: a policy's name is unknown, two are called the same, or a budget is not positive.
@@ -107,6 +108,7 @@ def compare(
 
     by_number = dict(_finished(shares, executor, tick))
     frame = pd.DataFrame([row for number in sorted(by_number) for row in by_number[number]])
+    frame = frame.astype({"error": "string"}) if len(frame) else frame  # one type, whether anything failed or not
     frame.attrs["settings"] = {
         "policies": {name: policy if isinstance(policy, str) else repr(policy) for name, policy in named.items()},
         "budgets": limits,
