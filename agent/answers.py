@@ -179,7 +179,7 @@ class AnswerReader:
         streamed.usage = read_usage(fields.get("usage") or extra) or streamed.usage
         streamed.model = _model(fields) or streamed.model
         choice = first_choice(fields)
-        if choice is None:
+        if choice is None or choice.get("index") not in (0, None):
             return Delta()
         self._raise_choice_error(choice)
         delta = choice.get("delta") or choice.get("message")

@@ -23,27 +23,35 @@ from .errors import (
 )
 
 _LONGEST_QUOTE = 400
-_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "1261"})
+_CONTEXT_CODES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "1261"}
+    | {"model_max_prompt_tokens_exceeded"}
+)
 _CONTEXT_WORDS = re.compile(
-    r"(?:maximum|max|model'?s?) context (?:length|size|window)|context (?:length|size|window) (?:exceeded|of|is|limit)"
-    r"|available context size|exceeds? (?:the )?(?:model'?s? )?(?:maximum |available )?context|context_length_exceeded"
+    r"(?:maximum|max|model'?s?) (?:context|prompt|model|input) (?:length|size|window)"
+    r"|context[ _]?(?:length|size|window)[ _]?(?:exceeded|of|is|limit)"
+    r"|available context size|exceeds? (?:the )?(?:model'?s? )?(?:maximum |available )?context"
     r"|(?:prompt|input|request|messages?) (?:is|are) too (?:long|large)|request too large|too many (?:input )?tokens"
-    r"|input token count.{0,40}exceeds|(?:prompt|input) (?:length|tokens).{0,60}exceed|reduce the length of the"
-    r"|tokens must be reduced|range of input length|(?:上下文|输入|提示词?|prompt)[^，。]{0,12}(?:超长|过长|超过|超出)",
+    r"|(?:input|prompt) token count.{0,40}exceeds|inputs?`? tokens.{0,60}must be|exceeds? max(?:imum)? message tokens"
+    r"|exceed\w* (?:the )?model'?s? token limit|(?:prompt|input) (?:length|tokens).{0,60}exceed"
+    r"|reduce the length of the|tokens must be reduced|range of input length"
+    r"|(?:上下文|输入|提示词?|prompt)[^，。]{0,12}(?:超长|过长|超过|超出)",
     re.IGNORECASE,
 )
 _NO_TOOLS_WORDS = re.compile(
     r"not support (?:native )?(?:tools?|tool[ _-]?(?:use|call\w*|choice)|function[ _-]?call\w*)\b|support tool use"
-    r"|enable-auto-tool-choice|tools? param(?:eter)? requires|(?:tools?|function calling) (?:is|are) not supported"
+    r"|enable-auto-tool-choice|tools? param(?:eter)? requires"
+    r"|(?:tools?|(?:tool|function) calling)[`']? (?:is|are) not supported"
     r"|(?:unsupported|unknown|unrecognized)[^.]{0,40}['\"`]?\b(?:tools|tool_choice|functions)\b",
     re.IGNORECASE,
 )
 _REFUSING_WORDS = re.compile(
-    r"unsupported|not support|unknown|unrecognized|unexpected|not permitted|not allowed|not available"
-    r"|extra (?:inputs|fields)|deprecated|不支持|未知参数",
+    r"unsupported|not support|unknown|unrecognized|unexpected|not permitted|not allowed|not available|unavailable"
+    r"|not a valid field|extra (?:inputs|fields)|deprecated|不支持|未知参数",
     re.IGNORECASE,
 )
 _TEXT_WANTED_WORDS = re.compile(r"valid string|NoneType|content['\"`]? (?:must|should) be a string", re.IGNORECASE)
+_TOOLS = ("tools", "tool_choice", "functions")
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _RATE_CODES = frozenset(
     {"rate_limit_exceeded", "rate_limit", "rate_limit_error", "too_many_requests", "resource_exhausted"}
@@ -133,7 +141,8 @@ def error_for(failure: Failure, status: int | None, server: Server, *, retry_aft
         return RateLimitError(f"{said} — the account's quota is used up", status=code, retryable=False)
     if code == 429 or codes & _RATE_CODES:
         return RateLimitError(f"{said} — wait, or send fewer requests", status=code, retry_after=retry_after)
-    if code in (400, 404, 405, 422, 500, 501) and _NO_TOOLS_WORDS.search(text):
+    tools_refused = failure.param in _TOOLS and _REFUSING_WORDS.search(text)
+    if code in (400, 404, 405, 422, 500, 501) and (tools_refused or _NO_TOOLS_WORDS.search(text)):
         return ToolsUnsupportedError(f"{said} — use a text format such as react", status=code)
     if code is not None and code < 500 and code not in (408, 409, 425):
         return RequestError(f"{said} — {_advice(code)}", status=code)

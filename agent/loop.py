@@ -169,7 +169,8 @@ class Run:
         near_miss = problem.reason in ("unknown_tool", "invalid_arguments")
         if self._problems >= self._setup.format_failures * (2 if near_miss else 1):
             status = "error" if problem.reason == "truncated_or_empty" else "format_failed"
-            raise Stop(status, f"replies that can't be used: {problem.reason}. {problem.hint}")
+            what = problem.hint.partition("\n")[0]
+            raise Stop(status, f"replies that can't be used: {problem.reason}. {what}")
 
     async def _nudge(self, actions: Sequence[Action], seen: Sequence[Observation], circling: Circling | None) -> str:
         """What the model is told beside the observations: a fixed text, and what the helper says where there is one."""
@@ -218,6 +219,8 @@ class Run:
             self._warn(f"no last answer: {error}")
             return None
         said = self._form.parse(reply.message, self._setup.tools, finish_reason=reply.finish_reason)
+        if isinstance(said, FormatProblem) and said.reason == "no_action":  # it was told to call no tool
+            said = self._form.parse(reply.message, (), finish_reason=reply.finish_reason)
         self._record(reply, said)
         if not isinstance(said, FinalAnswer):
             return None

@@ -29,6 +29,7 @@ _TRUNCATED_BY = 256  # tokens; below that, framing may be the difference
 _CONNECT_RETRIES = 2  # a server that is not there seldom comes within seconds
 _ONLY_WITH_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})  # refused where a request has none
 _REASONING = re.compile(rf"\b(?:{'|'.join(REASONING_KEYS)})\b")
+_CALLED = ("tool_calls", "function_call")
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -158,7 +159,7 @@ class ChatModel:
                 async with contextlib.aclosing(self._exchange(request, names, whole_at)) as items:
                     async for item in items:
                         if isinstance(item, Answer):
-                            yield self._reply(item, sent_tokens)
+                            yield self._reply(item, sent_tokens, optional)
                             return
                         shown = True
                         yield item
@@ -259,8 +260,11 @@ class ChatModel:
             raise type(error)(message, status=error.status, retry_after=asked) from error
         return asked + min(asked, 1.0) * self._jitter() / 2  # late rather than early, and not all at once
 
-    def _reply(self, answer: Answer, sent_tokens: int) -> Reply:
-        usage, warnings = answer.usage, ()
+    def _reply(self, answer: Answer, sent_tokens: int, options: Mapping[str, Any]) -> Reply:
+        usage, finish_reason, warnings = answer.usage, answer.finish_reason, ()
+        room = next((options[name] for name in _OTHER_NAME if name in options), None)
+        if usage and room and usage.completion_tokens >= room and finish_reason in _CALLED:
+            finish_reason = "length"  # vLLM says so of calls that the limit has cut off
         if usage is None:
             usage = Usage(sent_tokens, self._count_tokens([answer.message], None), estimated=True)
         elif usage.prompt_tokens < sent_tokens * _TRUNCATED_BELOW and sent_tokens - usage.prompt_tokens > _TRUNCATED_BY:
@@ -269,7 +273,7 @@ class ChatModel:
                 f"{usage.prompt_tokens}; raise its context length, or lower the budget",
             )
             _LOG.warning("%r: %s", self, warnings[0])
-        return Reply(answer.message, answer.finish_reason, usage, answer.model or self.model, warnings)
+        return Reply(answer.message, finish_reason, usage, answer.model or self.model, warnings)
 
     def _count(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> int:
         if self._counter is None:

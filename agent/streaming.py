@@ -94,6 +94,7 @@ class StreamedMessage:
 
     def __init__(self) -> None:
         self._text: list[str] = []
+        self._refusal: list[str] = []
         self._reasoning: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
         self._by_index: dict[Any, _Call] = {}
@@ -104,6 +105,8 @@ class StreamedMessage:
         text, thinking = split_content(cast(list[Any], content)) if isinstance(content, list) else (content, "")
         text = text if isinstance(text, str) else ""
         self._text.append(text)
+        if isinstance(refusal := delta.get("refusal"), str):
+            self._refusal.append(refusal)
         pieces = {key: delta[key] for key in REASONING_KEYS if isinstance(delta.get(key), str)}
         if thinking:
             pieces.setdefault("reasoning_content", thinking)
@@ -122,6 +125,8 @@ class StreamedMessage:
         """The whole message so far."""
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text) or None}
         message |= {key: "".join(pieces) for key, pieces in self._reasoning.items() if any(pieces)}
+        if any(self._refusal):
+            message["refusal"] = "".join(self._refusal)
         if self._calls:
             message["tool_calls"] = [call.to_dict() for call in self._calls]
         return message

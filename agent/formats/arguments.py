@@ -8,34 +8,24 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ...memory.messages import clean
-from ...tools.arguments import fit_arguments, usage
+from ...tools.arguments import fit_arguments
 from ...tools.definition import ToolError
 from .base import Reason, Tool
+from .fitting import ArgumentError, from_list, named, only_parameter, only_parameter_type, properties, unwrapped
 from .lenient_json import JsonError, JsonErrorKind, read_value, without_surrogates
-from .names import fold
 from .text import without_open_fence, without_stop_word
 
 _FENCED = re.compile(r"(?:`{3,}|~{3,})[\w+-]*[^\S\n]*\n?(.*)", re.DOTALL)
 _CLOSING_FENCE = re.compile(r"\n?[^\S\n]*(?:`{3,}|~{3,})")
 _LANGUAGE_WORD = re.compile(r"json\s*(?=[{\[｛])", re.IGNORECASE)
-_KEY_VALUE = re.compile(r"\s*([\w-]+)\s*[=＝]\s*")
-_WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input", "action_input", "tool_input", "kwargs"})
-_GENERIC = _WRAPPERS | {"value", "text", "arg", "param", "argument", "parameter", "__arg1", ""}
 _AFTER_ARGUMENTS = re.compile(r"[\s`}\])\]｝］;；.。]*(?:<[^>\n]*>\s*)*")
+_ANOTHER_OBJECT = re.compile(r"\s*(?=[{｛])")
 _MAX_ENCODINGS = 3
 _JSON_REASONS: dict[JsonErrorKind, tuple[Reason, str]] = {
     "truncated": ("truncated_or_empty", "not complete"),
     "duplicate_key": ("duplicate_key", "ambiguous"),
     "invalid": ("invalid_arguments", "not valid JSON"),
 }
-
-
-class ArgumentError(ValueError):
-    """Arguments that cannot be used; the message tells the model why."""
-
-    def __init__(self, reason: Reason, message: str) -> None:
-        super().__init__(message)
-        self.reason: Reason = reason
 
 
 def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = False) -> dict[str, Any]:
@@ -53,7 +43,7 @@ def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = Fals
     opening = text[:1]
     if opening and opening in "{｛":
         return from_value(tool, _read_object(text, _without_fence(following)))
-    if opening and opening in "[［" and _only_parameter_type(tool) != "string":
+    if opening and opening in "[［" and only_parameter_type(tool) != "string":
         return from_value(tool, _read(text))
     if opening and opening in "\"'“‘":
         quoted = _read_quoted(text)
@@ -79,6 +69,8 @@ def from_native(tool: Tool, written: Any, *, cut: bool = False) -> dict[str, Any
     text = clean(written).strip()
     if cut and text[:1] not in ("{", "｛", "["):
         raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments were complete")
+    if text == "null":
+        return from_value(tool, None)
     return from_value(tool, _without_fence(text) if text.startswith("```") else text)
 
 
@@ -92,15 +84,15 @@ def from_value(tool: Tool, value: Any) -> dict[str, Any]:
         if not isinstance(value, str) or not value.strip() or not _looks_encoded(tool, value.strip()):
             break
         value = _read_whole(value.strip())
-    properties = _properties(tool)
-    if not properties and not tool.parameters.get("additionalProperties"):
+    value = from_list(tool, value)
+    if not properties(tool) and not tool.parameters.get("additionalProperties"):
         return {}
     if isinstance(value, Mapping):
-        given = _unwrapped(tool, cast(Mapping[str, Any], value))
+        given = unwrapped(tool, cast(Mapping[str, Any], value))
     elif value is None or value == "":
         given = {}
     else:
-        given = _single(tool, value)
+        given = named(tool, value)
     try:
         return fit_arguments(tool, given)
     except ToolError as error:
@@ -122,8 +114,8 @@ def replayable(written: Any) -> str:
 
 def example_arguments(tool: Tool) -> dict[str, Any]:
     """Right arguments to show: the schema's own examples, or a value of the right type for each required one."""
-    required = tool.parameters.get("required", tuple(_properties(tool)))
-    return {name: _example(schema) for name, schema in _properties(tool).items() if name in required}
+    required = tool.parameters.get("required", tuple(properties(tool)))
+    return {name: _example(schema) for name, schema in properties(tool).items() if name in required}
 
 
 def _example(schema: Mapping[str, Any]) -> Any:
@@ -135,77 +127,11 @@ def _example(schema: Mapping[str, Any]) -> Any:
     return values.get(kind, "…") if isinstance(kind, str) else "…"
 
 
-def _properties(tool: Tool) -> Mapping[str, Mapping[str, Any]]:
-    return tool.parameters.get("properties") or {}
-
-
-def _only_parameter(tool: Tool) -> str | None:
-    names = list(_properties(tool))
-    required = [name for name in tool.parameters.get("required") or () if name in names]
-    if len(names) == 1:
-        return names[0]
-    return required[0] if len(required) == 1 else None
-
-
-def _only_parameter_type(tool: Tool) -> str | None:
-    name = _only_parameter(tool)
-    return _properties(tool)[name].get("type") if name else None
-
-
-def _single(tool: Tool, value: Any) -> dict[str, Any]:
-    if isinstance(value, str) and (pairs := _key_values(tool, value)):
-        return pairs
-    name = _only_parameter(tool)
-    if name is None:
-        raise ArgumentError("invalid_arguments", f"{tool.name}: the input must be a JSON object with {usage(tool)}")
-    return {name: value}
-
-
-def _unwrapped(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
-    names = list(_properties(tool))
-    if len(given) == 1:
-        (key, value), only = next(iter(given.items())), _only_parameter(tool)
-        if key not in names and key in _WRAPPERS and isinstance(value, Mapping):
-            return _unwrapped(tool, cast(Mapping[str, Any], value))
-        if key not in names and key in _GENERIC and only:
-            return {only: value}
-    folded = {_fold_key(name): name for name in names}
-    fitted: dict[str, Any] = {}
-    for key, value in given.items():
-        name = key if key in names else folded.get(_fold_key(key), key)
-        if name in fitted:
-            raise ArgumentError("duplicate_key", f"{tool.name}: the parameter {name!r} is given twice")
-        fitted[name] = value
-    return fitted
-
-
-def _fold_key(key: str) -> str:
-    return fold(key).replace("_", "")
-
-
-def _key_values(tool: Tool, text: str) -> dict[str, Any] | None:
-    """`title="a", limit=3` for parameters of the tool; None when the text is something else."""
-    found: dict[str, Any] = {}
-    at = 0
-    while match := _KEY_VALUE.match(text, at):
-        name = match.group(1)
-        if name not in _properties(tool) or name in found:
-            return None
-        try:
-            found[name], at = read_value(text, match.end())
-        except JsonError:
-            comma = re.compile(r"[,，]\s*(?=[\w-]+\s*=)|$").search(text, match.end())
-            at = comma.start() if comma else len(text)
-            found[name] = text[match.end() : at].strip()
-        at += len(text[at:]) - len(text[at:].lstrip(" \t\n,，"))
-    return found if found and at >= len(text) else None
-
-
 def _looks_encoded(tool: Tool, text: str) -> bool:
     if text[0] in "{｛":
         return True
     if text[0] in "[［":
-        return _only_parameter_type(tool) != "string"
+        return only_parameter_type(tool) != "string" or isinstance(from_list(tool, _value_of(text)), Mapping)
     return text[0] == '"' and _read_quoted(text) is not None
 
 
@@ -217,10 +143,10 @@ def _embedded_object(tool: Tool, text: str) -> dict[str, Any] | None:
     try:
         value, _ = read_value(text, at)
     except JsonError as problem:
-        if _only_parameter(tool) is None:
+        if only_parameter(tool) is None:
             raise _problem(problem) from problem
         return None
-    if isinstance(value, dict) and value and all(key in _properties(tool) for key in cast(dict[str, Any], value)):
+    if isinstance(value, dict) and value and all(key in properties(tool) for key in cast(dict[str, Any], value)):
         return from_value(tool, value)
     return None
 
@@ -259,14 +185,31 @@ def _read(text: str) -> Any:
 
 
 def _read_whole(text: str) -> Any:
-    """The value that the text is, but for stray closing marks behind it."""
+    """The value that the text is, but for stray closing marks behind it.
+
+    Some gateways begin a call with `{}` and write its arguments behind that, or write them twice.
+    """
     try:
         value, end = read_value(text)
+        while _ANOTHER_OBJECT.match(text, end):
+            following, behind = read_value(text, end)
+            if value != following and {} not in (value, following):
+                break
+            value, end = value or following, behind
     except JsonError as problem:
         raise _problem(problem) from problem
     if not _AFTER_ARGUMENTS.fullmatch(text, end):
         raise ArgumentError("invalid_arguments", f"there is more behind the arguments: {text[end : end + 40]!r}")
     return value
+
+
+def _value_of(text: str) -> Any:
+    """The value that the text is, None when it is no value."""
+    try:
+        value, end = read_value(text)
+    except JsonError:
+        return None
+    return None if text[end:].strip() else value
 
 
 def _read_quoted(text: str) -> str | None:

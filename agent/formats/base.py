@@ -28,6 +28,19 @@ Tools = Iterable[Tool]
 """A `Toolbox`, or any tools."""
 
 
+CUT_REASONS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "time_limit"}
+    | {"content_filter", "insufficient_system_resource", "network_error", "abort", "cancelled", "incomplete"}
+)
+"""Finish reasons, in lower case, after which the end of a reply is missing: OpenAI's and those of servers like it
+(Mistral, DeepSeek, GLM, vLLM, watsonx)."""
+
+
+def is_cut(finish_reason: str | None) -> bool:
+    """Whether the end of a reply is missing, as its server says."""
+    return finish_reason is not None and finish_reason.lower() in CUT_REASONS
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """A tool call the model asks for; the arguments fit the tool's schema. `id` is set for native calls."""

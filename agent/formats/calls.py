@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .arguments import ArgumentError
 from .base import Action, FormatProblem, Reason, Tool, Tools
+from .fitting import ArgumentError
 from .lenient_json import JsonError, JsonErrorKind
 from .names import find_tool, nearest
 from .wording import Wording, unknown_tool
@@ -23,10 +23,15 @@ _JSON_REASONS: dict[JsonErrorKind, Reason] = {
 
 
 class CallReader:
-    """Makes actions and problems for one reply, in one language."""
+    """Makes actions and problems for one reply, in one language.
 
-    def __init__(self, tools: Tools, words: Wording, right_form: RightForm) -> None:
+    Of a reply whose end is missing (`cut`), whole calls of tools that only read are still actions. Others are not: what
+    the model was about to add or take back is not known.
+    """
+
+    def __init__(self, tools: Tools, words: Wording, right_form: RightForm, *, cut: bool = False) -> None:
         self.tools = list(tools)
+        self.cut = cut
         self.words = words
         self._right_form = right_form
 
@@ -38,6 +43,8 @@ class CallReader:
         if tool is None:
             near = nearest(name, self.tools)
             return self.problem("unknown_tool", unknown_tool(name.strip(), near, self.tools, self.words), near)
+        if self.cut and tool.risk != "read":
+            return self.problem("truncated_or_empty", tool=tool)
         try:
             return Action(tool.name, arguments(tool), thought, call_id)
         except ArgumentError as problem:

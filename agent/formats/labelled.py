@@ -28,6 +28,7 @@ from .text import (
 _BRACKETS = {"[": "]", "(": ")", "（": "）", "［": "］", "【": "】"}
 _CALL = re.compile(r"\s*(?P<name>[^\[\](){}（）［］【】｛｝\n]{1,80}?)\s*(?P<open>[\[(（［【])")
 _BARE_CALL = re.compile(r"^[^\S\n]*(?P<call>(?P<name>[^\[\]\n]{1,64})\[)", re.MULTILINE)
+_WITH_INPUT = re.compile(r"\s*(?P<name>[^\[\](){}｛｝\n:：]{1,64}?)[^\S\n]*(?:[:：](?=[^\n]*\S)|(?=[{｛]))")
 _JSON_BODY = re.compile(r"\s*(?:`{3,}\w*\s*)?[{｛]")
 
 Read = Action | FinalAnswer | FormatProblem
@@ -41,11 +42,10 @@ def read_labelled(text: str, reader: CallReader, cut: bool) -> Read:
         text = one_label_a_line(text)
         parts = sections(text)
     for at, part in enumerate(parts):
-        thought = _thought(text, parts[:at])
-        if part.kind == "final" and (answer := _final(text, parts[at:], thought, reader, cut)):
+        if part.kind == "final" and (answer := _final(text, parts, at, reader, cut)):
             return answer
         if part.kind == "action" and not _names_nothing(text[part.start : part.end], reader):
-            return _action(text, part, parts[at + 1 : at + 2], thought, reader, cut)
+            return _action(text, part, parts[at + 1 : at + 2], _thought(text, parts[:at]), reader, cut)
     return reader.problem("no_action")
 
 
@@ -70,20 +70,16 @@ def _names_nothing(body: str, reader: CallReader) -> bool:
     return means_nothing(body) and find_tool(body, reader.tools) is None
 
 
-def _final(text: str, parts: list[Section], thought: str, reader: CallReader, cut: bool) -> Read | None:
-    """The answer up to the next label that begins another turn; None when nothing stands there."""
-    ends = [part.label_at for part in parts[1:] if part.kind not in ("final", "input")]
-    end = ends[0] if ends else len(text)
-    answer = without_stop_word(without_open_fence(text[parts[0].start : end].strip()))
-    if not answer:
-        return (
-            None
-            if any(part.kind in ("action", "final") for part in parts[1:])
-            else reader.problem("truncated_or_empty")
-        )
-    if cut and end == len(text):
+def _final(text: str, parts: list[Section], at: int, reader: CallReader, cut: bool) -> Read | None:
+    """The answer up to the next label that begins another turn; None when nothing stands there but more follows."""
+    after = parts[at + 1 :]
+    end = next((part.label_at for part in after if part.kind not in ("final", "input")), len(text))
+    answer = without_stop_word(without_open_fence(text[parts[at].start : end].strip()))
+    if not answer and any(part.kind in ("action", "final") for part in after):
+        return None
+    if not answer or (cut and end == len(text)):
         return reader.problem("truncated_or_empty")
-    return FinalAnswer(answer, thought)
+    return FinalAnswer(answer, _thought(text, parts[:at]))
 
 
 def _action(text: str, part: Section, after: list[Section], thought: str, reader: CallReader, cut: bool) -> Read:
@@ -106,12 +102,15 @@ def _action(text: str, part: Section, after: list[Section], thought: str, reader
 
 
 def _without_input(body: str, following: str, thought: str, reader: CallReader, cut: bool) -> Read:
-    """An action whose input stands in brackets, in JSON, on the next lines, or nowhere."""
+    """An action whose input stands in brackets, in JSON, behind its name, on the next lines, or nowhere."""
     if _JSON_BODY.match(body):
         return read_json(body, reader, cut)
     call = _CALL.match(body)
     if call and find_tool(body, reader.tools) is None:
         return _bracketed(body, following, thought, reader, cut)
+    named, known = _WITH_INPUT.match(body), {tool.name for tool in reader.tools}
+    if named and (named["name"] in known or means_finish(named["name"], reader.tools)):
+        return _call(named["name"], body[named.end() :], following[named.end() :], thought, reader, cut)
     name, _, rest = body.strip().partition("\n")
     if cut and not rest.strip():
         return reader.problem("truncated_or_empty")

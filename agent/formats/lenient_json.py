@@ -16,15 +16,16 @@ from ...memory.messages import clean
 _MAX_DEPTH = 64
 _MAX_DIGITS = 300
 _CLOSING_QUOTES = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'", "「": "」", "＂": "＂"}
-_QUOTES = "".join(_CLOSING_QUOTES)
-_SPACE = re.compile(r"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
+_SPACE = re.compile(r"(?:\s+|//[^\n]*\n|/\*.{0,1000}?\*/)*", re.DOTALL)
 _BLANKS = re.compile(r"\s*")
 _BARE_KEY = re.compile(r"[\w$][\w$.-]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$")
 _BARE_VALUE = re.compile(r"[^,，{}｛｝\[\]］\"“”\n]+")
-_NEXT_KEY = re.compile(rf"\s*(?:[{_QUOTES}][^\n{_QUOTES}]*[{_QUOTES}]|[\w$][\w$.-]*)\s*[:：]")
+_QUOTED = "|".join(rf"{quote}(?:\\.|[^\n\\{ends}])*[{ends}]" for quote, ends in _CLOSING_QUOTES.items())
+_NEXT_KEY = re.compile(rf"\s*(?:{_QUOTED}|[\w$][\w$.-]*)\s*[:：]")
 _CONSTANTS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", "\n": ""}
+_DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")  # the start of a Windows path whose backslashes are not escaped
 _HEX_ESCAPE = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})")
 
 
@@ -50,10 +51,23 @@ def read_value(text: str, start: int = 0) -> tuple[Any, int]:
         value, end = _STRICT.raw_decode(text, start)
     except JsonError:
         raise
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError) and _ends_early(error, text):
+            raise JsonError("truncated", "the text ends before the value does") from error
         reader = _Reader(text, start)
         value, end = reader.value(0, closers=""), reader.at
     return without_surrogates(value), end
+
+
+def _ends_early(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether strict JSON ends inside its value. Read with patience, its quotes might pair up in another way."""
+    rest = text[error.pos :].strip()
+    return (
+        not rest
+        or error.msg.startswith("Unterminated string")
+        or (error.msg == "Expecting value" and any(word.startswith(rest) for word in ("true", "false", "null", "-")))
+        or (error.msg.startswith("Invalid \\u") and len(rest) < len("u0000"))
+    )
 
 
 def _skip(blanks: re.Pattern[str], text: str, at: int) -> int:
@@ -173,10 +187,11 @@ class _Reader:
             inner, self.at = self.text[self.at + 3 : end], end + 3
             return inner
         self.at += 1
+        is_path = _DRIVE.match(self.text, self.at) is not None
         parts: list[str] = []
         while self.at < len(self.text):
             char = self.text[self.at]
-            if char == "\\":
+            if char == "\\" and not (is_path and self.text[self.at + 1 : self.at + 2].isalnum()):
                 parts.append(self._escape())
             elif char in _CLOSING_QUOTES[quote] and self._closes(self.at + 1, closers):
                 self.at += 1
@@ -188,12 +203,14 @@ class _Reader:
 
     def _closes(self, after: int, closers: str) -> bool:
         """Whether a quote before `after` ends its text: models forget to escape the quotes inside."""
+        if self.text[after - 1] in "'’" and self.text[after : after + 1].isalnum():
+            return False  # an apostrophe
         at = _skip(_SPACE, self.text, after)
         if not closers or at >= len(self.text):
             return True
         following = self.text[at]
         if following in ",，" and "}" in closers:
-            rest = _skip(_BLANKS, self.text, at + 1)
+            rest = _skip(_SPACE, self.text, at + 1)
             return rest >= len(self.text) or self.text[rest] in "}｝" or bool(_NEXT_KEY.match(self.text, rest))
         if following in closers:
             return True

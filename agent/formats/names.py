@@ -10,14 +10,14 @@ from .base import Tool, Tools
 
 _WRAPPING = " \t\r\n`'\"“”‘’「」[]【】［］<>《》*_.,:;。，：；()（）"
 _PREFIX = re.compile(r"(?:functions?|tools?|default_api)[.:/]", re.IGNORECASE)
-_SUFFIX = re.compile(r"\(\s*\)$|:\d+$")
+_SUFFIX = re.compile(r"\(\s*\)$|:\d+$|<\|.*$")  # the last: marks of a chat template that a server let through
 _VERB = re.compile(
     r"(?:please|i will|let me|use|using|call|calling|run|invoke|the|tool|function)\s+|(?:请|调用|使用|用|工具|函数)\s*",
     re.IGNORECASE,
 )
 _NOUN = re.compile(r"\s+(?:tool|function)$|\s*(?:工具|函数)$", re.IGNORECASE)
 _FINISH = {"finish", "final_answer", "finalanswer", "final", "answer", "done", "完成", "结束", "最终答案", "回答"}
-_NOTHING = {"none", "n/a", "na", "no_action", "null", "无", "没有"}
+_NOTHING = {"", "none", "n/a", "na", "no_action", "null", "无", "没有"}
 
 
 def find_tool(written: str, tools: Tools) -> Tool | None:
@@ -64,6 +64,11 @@ def fold(name: str) -> str:
     """The name without wrapping, capitals and kinds of separators."""
     plain = unicodedata.normalize("NFKC", name).strip(_WRAPPING).casefold()
     return re.sub(r"[\s_-]+", "_", plain)
+
+
+def fold_key(key: str) -> str:
+    """The key without separators too: `action_input`, `Action Input` and `actionInput` are one."""
+    return fold(key).replace("_", "")
 
 
 def _without_words(name: str) -> str:

@@ -19,6 +19,7 @@ from .base import (
     Tool,
     Tools,
     as_message,
+    is_cut,
     new_call_id,
 )
 from .calls import CallReader
@@ -28,8 +29,6 @@ from .text import without_reasoning
 from .wording import wording
 
 _REASONING = ("reasoning_content", "reasoning")
-CUT_REASONS = frozenset({"length", "max_tokens", "content_filter", "model_length", "MAX_TOKENS"})
-"""Finish reasons after which the end of a reply is missing."""
 
 
 class NativeCalls:
@@ -57,10 +56,10 @@ class NativeCalls:
     def parse(self, reply: str | Mapping[str, Any], tools: Tools, *, finish_reason: str | None = None) -> Parsed:
         """Read calls, or else the content as the final answer."""
         message = as_message(reply)
-        reader = CallReader(tools, self._words, self._right_form)
-        cut = finish_reason in CUT_REASONS
+        cut = is_cut(finish_reason)
         seen = without_reasoning(clean(text_of(message)))
         calls = raw_calls(message)
+        reader = CallReader(tools, self._words, self._right_form, cut=cut or (seen.cut and not calls))
         if calls:
             return _read_calls(calls, reader, seen.text or seen.reasoning, cut)
         printed = read_all_printed(seen.text, reader, cut)

@@ -1,7 +1,9 @@
 """Reads native calls that a server left as text: `<tool_call>{…}</tool_call>` and its kin.
 
 Forms: Hermes and Qwen (`<tool_call>` with JSON, or with `<function=…><parameter=…>`), Llama
-(`<function=name>{…}</function>`, `<|python_tag|>`, or the bare object), Mistral (`[TOOL_CALLS]`).
+(`<function=name>{…}</function>`, `<|python_tag|>`, or the bare object), Mistral (`[TOOL_CALLS]`, with a list or with
+`name[ARGS]{…}`), DeepSeek and Kimi (`<|tool_call_begin|>`), gpt-oss (`<|channel|>commentary to=…`), GLM
+(`<tool_call>name<arg_key>…`) and MiniMax (`<invoke name="…">`).
 """
 
 from __future__ import annotations
@@ -13,18 +15,39 @@ from typing import Any, cast
 from .arguments import from_text, from_value
 from .base import Action, FormatProblem
 from .calls import CallReader
+from .fitting import key_values
 from .json_objects import meaning_of
 from .lenient_json import JsonError, read_value
 from .names import find_tool
 from .text import unfenced
 
+_NAME = r"[\w.:-]{1,100}"
+_FENCE = r"(?:`{3,}\w*\s*)?"
+_OPEN_CALL = r"<[|｜]tool[▁_]call[▁_]begin[|｜]>(?:function<[|｜]tool[▁_]sep[|｜]>)?"
 _MARKER = re.compile(
-    r"(?<!`)(?:<tool_calls?>|<function_calls?>|<tool_use>|\[TOOL_CALLS\]|<\|tool_call\|>|<\|python_tag\|>)\s*"
-    r"(?:`{3,}\w*\s*)?(?=[{\[])|(?<!`)<function=(?P<name>[^>\n]{1,100})>"
+    "(?<!`)(?:"
+    # a mark before an object that names its tool
+    r"(?:<tool_calls?>|<function_calls?>|<tool_use>|<tools>|\[TOOL_CALLS\]|<\|tool_call\|>|<\|python_tag\|>)\s*"
+    rf"{_FENCE}(?=[{{\[])"
+    # a mark and a name before the arguments
+    rf"|(?:\[TOOL_CALLS\]|{_OPEN_CALL}|<\|channel\|>commentary to=)\s*(?P<called>{_NAME})\s*(?:\[ARGS\]"
+    r"|<[|｜]tool[▁_]sep[|｜]>|<\|tool_call_argument_begin\|>|(?:<\|constrain\|>\w+)?<\|message\|>)?\s*"
+    rf"{_FENCE}(?={{)"
+    # a tag that names the tool, before a tag for each argument
+    rf"|<function=(?P<function>[^>\n]{{1,100}})>|<invoke name=\"(?P<invoked>[^\"\n]{{1,100}})\">"
+    rf"|<tool_call>\s*(?P<listed>{_NAME})\s*(?=<arg_key>)"
+    ")"
 )
-_PARAMETER = re.compile(r"\s*<parameter=(?P<name>[^>\n]{1,100})>(?P<value>.*?)</parameter>", re.DOTALL)
-_END_OF_FUNCTION = re.compile(r"\s*</function>")
-_NAMED = re.compile(r"(?P<name>[\w.-]{1,100})\((?P<input>\{.*\})\)", re.DOTALL)
+_PARAMETER = re.compile(
+    r"\s*(?:<parameter(?:=| name=\")(?P<name>[^>\"\n]{1,100})\"?>"
+    r"|<arg_key>(?P<key>[^<]{1,100})</arg_key>\s*<arg_value>)(?P<value>.*?)</(?:parameter|arg_value)>",
+    re.DOTALL,
+)
+_END_OF_CALL = re.compile(r"\s*</(?:function|invoke|tool_call)>")
+_WRAPPERS = re.compile(
+    r"<tool_call>|<[\w:.-]*(?:tool|function)_calls>|<[|｜]tool[▁_]calls(?:[▁_]section)?[▁_]begin[|｜]>"
+)
+_PYTHON_CALL = re.compile(r"\[?(?P<name>[\w.-]{1,100})\((?P<input>.*)\)\]?", re.DOTALL)
 _CALL_KEYS = ({"name", "arguments"}, {"name", "parameters"})
 
 
@@ -40,7 +63,7 @@ def read_all_printed(text: str, reader: CallReader, cut: bool) -> list[Action] |
     at, thought = 0, ""
     while marker := _MARKER.search(text, at):
         if not actions:
-            thought = text[: marker.start()].replace("<tool_call>", "").strip()
+            thought = _WRAPPERS.sub("", text[: marker.start()]).strip()
         try:
             read, at = _one(text, marker, reader, thought)
         except JsonError as problem:
@@ -57,37 +80,44 @@ def read_all_printed(text: str, reader: CallReader, cut: bool) -> list[Action] |
 def _one(
     text: str, marker: re.Match[str], reader: CallReader, thought: str
 ) -> tuple[list[Action | FormatProblem], int]:
-    name = marker.group("name")
-    if name is None:
-        value, end = read_value(text, marker.end())
-        calls = cast(list[Any], value) if isinstance(value, list) else [value]
-        meanings = [meaning_of(call, reader, thought) for call in calls]
-        read = [m if isinstance(m, Action | FormatProblem) else reader.problem("no_action") for m in meanings]
-        return read, end
-    at = marker.end()
+    """The calls behind a mark, and where they end."""
+    name = marker["function"] or marker["invoked"] or marker["listed"]
+    if name is not None:
+        action, end = _tagged(text, marker.end(), name, reader, thought)
+        return [action], end
+    value, end = read_value(text, marker.end())
+    if marker["called"] is not None:
+        return [reader.action(marker["called"], lambda tool: from_value(tool, value), thought)], end
+    calls = cast(list[Any], value) if isinstance(value, list) else [value]
+    meanings = [meaning_of(call, reader, thought) for call in calls]
+    return [m if isinstance(m, Action | FormatProblem) else reader.problem("no_action") for m in meanings], end
+
+
+def _tagged(text: str, at: int, name: str, reader: CallReader, thought: str) -> tuple[Action | FormatProblem, int]:
+    """A call whose arguments stand in tags, or as JSON or text in the tag that names the tool."""
     parameters: dict[str, str] = {}
     while parameter := _PARAMETER.match(text, at):
-        parameters[parameter.group("name").strip()] = parameter.group("value").strip("\n")
+        parameters[(parameter["name"] or parameter["key"]).strip()] = parameter["value"].strip("\n")
         at = parameter.end()
-    if parameters or _END_OF_FUNCTION.match(text, at):
-        if not _END_OF_FUNCTION.match(text, at):
+    if parameters or _END_OF_CALL.match(text, at):
+        if not _END_OF_CALL.match(text, at):
             raise JsonError("truncated", "the call is not closed")
-        return [reader.action(name, lambda tool: from_value(tool, parameters), thought)], at
+        return reader.action(name, lambda tool: from_value(tool, parameters), thought), at
     if text[at:].lstrip().startswith("{"):
         value, end = read_value(text, at)
-        return [reader.action(name, lambda tool: from_value(tool, value), thought)], end
+        return reader.action(name, lambda tool: from_value(tool, value), thought), end
     closing = text.find("</function>", at)
     if closing < 0:
         raise JsonError("truncated", "the call is not closed")
     inner = text[at:closing]
-    return [reader.action(name, lambda tool: from_text(tool, inner), thought)], closing
+    return reader.action(name, lambda tool: from_text(tool, inner), thought), closing
 
 
 def _bare(text: str, reader: CallReader) -> Action | FormatProblem | None:
-    """A reply that is one call and nothing else, of a tool that exists: an object, or `tool({…})`."""
+    """A reply that is one call of a tool that exists and nothing else: an object, `tool({…})`, `tool(key=value)`."""
     body = unfenced(text).strip()
-    if (named := _NAMED.fullmatch(body)) and any(tool.name == named.group("name") for tool in reader.tools):
-        return reader.action(named.group("name"), lambda tool: from_text(tool, named.group("input")), "")
+    if called := _PYTHON_CALL.fullmatch(body):
+        return _python_call(called["name"], called["input"].strip(), reader)
     if not body.startswith("{"):
         return None
     try:
@@ -102,3 +132,11 @@ def _bare(text: str, reader: CallReader) -> Action | FormatProblem | None:
         return None
     meaning = meaning_of(fields, reader)
     return meaning if isinstance(meaning, Action | FormatProblem) else None
+
+
+def _python_call(name: str, written: str, reader: CallReader) -> Action | FormatProblem | None:
+    tool = next((tool for tool in reader.tools if tool.name == name), None)
+    is_object = written.startswith("{") and written.endswith("}")
+    if tool is None or not (is_object or key_values(tool, written)):
+        return None
+    return reader.action(name, lambda tool: from_text(tool, written), "")

@@ -30,8 +30,13 @@ _INLINE_CALL = re.compile(r"(?<=[\s.。!！])(?=(?:Action|行动)\s*[:：][^\n:�
 _INLINE_INPUT = re.compile(r"(?<=\S)[^\S\n]+(?=(?:Action Input|行动输入)\s*[:：])")
 
 _THINK = r"think(?:ing)?|thought|reasoning|reflection|seed:think"
-_OPEN_THINK = re.compile(rf"<(?:{_THINK})>|◁think▷", re.IGNORECASE)
-_CLOSE_THINK = re.compile(rf"</(?:{_THINK})>|◁/think▷", re.IGNORECASE)
+_OPEN_THINK = re.compile(rf"<(?:{_THINK})>|◁think▷|(?-i:\[THINK\])", re.IGNORECASE)
+_CLOSE_THINK = re.compile(rf"</(?:{_THINK})>|◁/think▷|(?-i:\[/THINK\])", re.IGNORECASE)
+# The response format of gpt-oss (https://cookbook.openai.com/articles/openai-harmony), where a server lets it through
+_ANALYSIS = re.compile(r"<\|channel\|>analysis<\|message\|>(?P<thought>.*?)(?P<end><\|end\|>|\Z)", re.DOTALL)
+_CHANNEL_MARKS = re.compile(
+    r"<\|start\|>assistant|<\|channel\|>(?:final|commentary)<\|message\|>|<\|(?:return|call)\|>"
+)
 _INSIDE_CALL = re.compile(r"[{\[｛［]|^\W*(?:action|行动|动作)\b.*?[:：]", re.IGNORECASE | re.MULTILINE)
 _END_TOKENS = re.compile(r"(?:<\|(?:im_end|eot_id|endoftext|end|eom_id)\|>|</s>|<｜end▁of▁sentence｜>)\s*$")
 _FENCE_LINE = re.compile(r"^\s*(?:`{3,}|~{3,})", re.MULTILINE)
@@ -65,6 +70,9 @@ def without_reasoning(text: str) -> Visible:
     a block that the chat template opened.
     """
     text = text.lstrip("\ufeff\u200b")
+    if "<|channel|>" in text:
+        text = _ANALYSIS.sub(lambda m: f"<think>{m['thought']}{'</think>' if m['end'] else ''}", text)
+        text = _CHANNEL_MARKS.sub("", text)
     reasoning: list[str] = []
     kept: list[str] = []
     first_close, first_open = _CLOSE_THINK.search(text), _OPEN_THINK.search(text)

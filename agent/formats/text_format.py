@@ -7,10 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...memory.messages import clean
-from .base import Action, Constrain, FinalAnswer, FormatName, FormatProblem, Language, Parsed, Tool, Tools, as_message
+from .base import (
+    Action,
+    Constrain,
+    FinalAnswer,
+    FormatName,
+    FormatProblem,
+    Language,
+    Parsed,
+    Tool,
+    Tools,
+    as_message,
+    is_cut,
+)
 from .calls import CallReader
 from .grammar import grammar
-from .native import CUT_REASONS, NativeCalls, raw_calls, text_of
+from .native import NativeCalls, raw_calls, text_of
 from .text import sections, without_reasoning
 from .wording import tool_list, wording
 
@@ -65,18 +77,22 @@ class TextFormat(ABC):
         if raw_calls(message):
             native = NativeCalls(self.language).parse(message, tools, finish_reason=finish_reason)
             return native[0] if isinstance(native, list) else native
-        reader = CallReader(tools, self.words, self._right_form)
+        cut = is_cut(finish_reason)
         seen = without_reasoning(clean(text_of(message)))
+        reader = CallReader(tools, self.words, self._right_form, cut=cut or seen.cut)
         if not seen.text:
             return reader.problem("truncated_or_empty")
-        cut = finish_reason in CUT_REASONS
         first: FormatProblem | None = None
         for read in self.readers:
             result = read(seen.text, reader, cut)
             if not (isinstance(result, FormatProblem) and result.reason == "no_action"):
                 return result
             first = first or result
-        return reader.problem("truncated_or_empty") if cut or seen.cut or first is None else first
+        if reader.cut or first is None:
+            return reader.problem("truncated_or_empty")
+        # where no tool can be meant, plain text is the answer
+        plain = not reader.tools and not sections(seen.text) and seen.text[0] not in "{["
+        return FinalAnswer(seen.text, seen.reasoning) if plain else first
 
     def history_message(self, reply: str | Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
         """The turn in the right form; one with a problem as it was, up to the first invented observation."""

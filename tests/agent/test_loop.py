@@ -283,6 +283,14 @@ def test_without_a_last_answer_what_is_known_is_the_answer(scripted: Any, last: 
     assert result.unsupported == ()
 
 
+@pytest.mark.parametrize("format", ["react", "bracket", "json"])
+def test_plain_text_to_the_call_without_tools_is_the_last_answer(scripted: Any, format: Any) -> None:
+    model = scripted(itertools.repeat("The bridge opened in 1932."))
+    result = Agent(model, [make_tool("search", "x", "query")], format=format).run("When did the bridge open?")
+    assert (result.status, result.answer) == ("format_failed", "The bridge opened in 1932.")
+    assert len(model.sent) == 3 and "\n" not in result.reason
+
+
 def test_the_token_limit_ends_the_run(scripted: Any) -> None:
     model = scripted(search_for_ever(), usage=Usage(400, 100, estimated=True))
     result = Agent(model, [make_tool("search", "x", "query")], max_tokens=1200).run("go")
@@ -436,7 +444,10 @@ def test_what_was_cut_off_by_the_length_limit_never_runs(scripted: Any) -> None:
     part = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": '{"text": "all of'}}
     cut = {"content": None, "tool_calls": [part], "finish_reason": "length"}
     text = {"content": 'Thought: save\nAction: save\nAction Input: {"text": "all', "finish_reason": "length"}
-    for format, reply in (("tools", cut), ("react", text)):
+    whole = {**part, "function": {"name": "save", "arguments": '{"text": "all"}'}}
+    whole_text = {"content": 'Thought: save\nAction: save\nAction Input: {"text": "all"}', "finish_reason": "length"}
+    replies = (("tools", cut), ("react", text), ("tools", {**cut, "tool_calls": [whole]}), ("react", whole_text))
+    for format, reply in replies:
         tools = [make_tool("save", save, "text", risk="write")]
         model = scripted([reply, "Final Answer: done" if format == "react" else "done"])
         result = Agent(model, tools, allow=["save"], format=format).run("go")  # type: ignore[arg-type]

@@ -278,6 +278,24 @@ def test_interleaved_pieces_of_parallel_calls_are_kept_apart() -> None:
     assert calls == [("f", '{"y": 2}'), ("g", '{"x": 1}')]
 
 
+def test_a_streamed_refusal_is_kept() -> None:
+    done = run([events(delta(refusal="I can"), delta(refusal="not."), delta("stop"))], streamed=True)
+    assert done.replies[0].message["refusal"] == "I cannot."
+
+
+def test_of_several_streamed_choices_the_first_is_the_reply() -> None:
+    other = {"choices": [{"index": 1, "delta": {"content": "B"}, "finish_reason": "length"}]}
+    done = run([events(other, delta(content="A"), delta("stop"), other)], streamed=True)
+    assert (done.replies[0].text, done.replies[0].finish_reason) == ("A", "stop")
+
+
+@pytest.mark.parametrize(("written", "reason"), [(20, "length"), (19, "tool_calls")])
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_calls_that_fill_all_the_room_are_cut_whatever_the_server_says(limit: str, written: int, reason: str) -> None:
+    said = answer(calls=[("save_note", '{"title": "a"}')], usage=(5, written))
+    assert run([said], options={limit: 20}).replies[0].finish_reason == reason
+
+
 def test_a_stream_that_is_answered_whole_is_read_whole() -> None:
     assert run([answer("fine")], streamed=True).replies[0].text == "fine"
 

@@ -151,6 +151,12 @@ def test_a_body_that_is_no_completion_is_asked_for_again(body: str) -> None:
             {"error": {"message": "Request too large for m. The input or output tokens must be reduced", "code": "x"}},
         ),
         (400, {"error": {"message": "输入超过模型的最大长度"}}),
+        (400, {"error": "This model's maximum prompt length is 131072 but the request contains 200000 tokens."}),
+        (422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097."}),
+        (400, {"error": {"message": "Your request exceeded model token limit: 8192"}}),
+        (400, {"error": {"message": "The decoder prompt is longer than the maximum model length of 4096."}}),
+        (400, {"error": {"message": "ContextWindowExceededError"}}),
+        (400, {"error": {"message": "20000 exceeds 12288", "code": "model_max_prompt_tokens_exceeded"}}),
         (200, {"error": {"message": "context length exceeded", "code": 400}}),
     ],
 )
@@ -166,11 +172,19 @@ def test_a_context_that_is_too_long_is_told_from_a_failing_server(status: int, b
         "No endpoints found that support tool use.",
         "tools param requires --jinja flag",
         "Function calling is not supported by this model",
+        "`tool calling` is not supported with this model",
     ],
 )
 def test_a_server_without_native_tools_is_told_apart(message: str) -> None:
     error = error_of(failure(404 if "endpoints" in message else 400, {"message": message}), tools=[CLOCK])
     assert isinstance(error, ToolsUnsupportedError)
+
+
+def test_a_server_that_takes_no_tools_parameter_is_one_without_native_tools() -> None:
+    refusal = {
+        "detail": [{"type": "extra_forbidden", "loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]
+    }
+    assert isinstance(error_of(Entry(422, refusal), tools=[CLOCK]), ToolsUnsupportedError)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,13 @@ def read(reply: str | dict[str, Any], finish_reason: str | None = None) -> Any:
         ("read_file", '{"path":"a","limit":"many"}', "invalid_arguments"),
         ("read_file", '{"path":"a"}', "invalid_arguments"),
         ("search", '{"query":"a"}{"query":"b"}', "invalid_arguments"),
+        ("search", '{}{"query":"gull"}', ("search", GULL)),
+        ("search", '{"query":"gull"}{"query":"gull"}', ("search", GULL)),
+        ("get_time", "{}{}", ("get_time", {})),
+        ("search", "null", "invalid_arguments"),
+        ("search", '[{"query":"gull"}]', ("search", GULL)),
+        ("search", '{"name":"search","arguments":{"query":"gull"}}', ("search", GULL)),
+        ("search<|channel|>commentary", '{"query":"gull"}', ("search", GULL)),
         ("search", '{"query":"a","query":"b"}', "duplicate_key"),
         ("save_note", '{"title": "plan", "body": "step one, step tw', "truncated_or_empty"),
         ("save_note", '{"title": "plan", "body": "b"', "truncated_or_empty"),
@@ -70,10 +77,20 @@ def test_arguments_of_all_shapes(name: str, arguments: Any, expected: Any) -> No
         ("search", "gul", "truncated_or_empty"),
         ("search", '{"query": "gu', "truncated_or_empty"),
         ("search", '{"query": "gull"}', ("search", GULL)),
+        ("save_note", '{"title": "a", "body": "b"}', "truncated_or_empty"),
+        ("delete_all", "{}", "truncated_or_empty"),
     ],
 )
 def test_what_the_length_limit_cut_off_is_never_run(name: str, arguments: str, expected: Any) -> None:
     assert read(message((name, arguments)), "length") == expected
+
+
+def test_of_a_cut_reply_no_call_is_run_where_one_of_them_may_change_something() -> None:
+    write = ("save_note", {"title": "a", "body": "b"})
+    assert read(message(("search", GULL), ("get_time", "{}")), "length") == [("search", GULL), ("get_time", {})]
+    assert read(message(("search", GULL), write), "length") == "truncated_or_empty"
+    assert read(message(write, ("search", GULL)), "length") == "truncated_or_empty"
+    assert read(message(write, ("search", GULL)), "tool_calls") == [write, ("search", GULL)]
 
 
 def test_parallel_calls_are_kept_in_order_with_their_ids() -> None:
@@ -115,6 +132,17 @@ PRINTED = {
     "llama python tag": '<|python_tag|>{"name": "search", "parameters": {"query": "gull"}}',
     "llama bare": '{"name": "search", "parameters": {"query": "gull"}}',
     "mistral": '[TOOL_CALLS][{"name": "search", "arguments": {"query": "gull"}}]',
+    "mistral with a name": '[TOOL_CALLS]search[ARGS]{"query": "gull"}',
+    "deepseek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n"
+    '{"query": "gull"}\n```'
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>"
+    '{"query": "gull"}<|tool_call_end|><|tool_calls_section_end|>',
+    "gpt-oss": "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.search "
+    '<|constrain|>json<|message|>{"query": "gull"}<|call|>',
+    "glm": "<tool_call>search\n<arg_key>query</arg_key>\n<arg_value>gull</arg_value>\n</tool_call>",
+    "minimax": '<minimax:tool_call>\n<invoke name="search">\n<parameter name="query">gull</parameter>\n</invoke>',
+    "as python": '[search(query="gull")]',
     "fenced": '```json\n{"name": "search", "arguments": {"query": "gull"}}\n```',
 }
 
@@ -148,6 +176,10 @@ def test_two_printed_calls_are_two() -> None:
     [
         ('<tool_call>{"name": "search", "arguments": {"query": "gu', "truncated_or_empty"),
         ("<function=delete_all><parameter=x>1</parameter>", "truncated_or_empty"),
+        ("<tool_call>search\n<arg_key>query</arg_key>\n<arg_value>gu", "truncated_or_empty"),
+        ('[TOOL_CALLS]search[ARGS]{"query": "gu', "truncated_or_empty"),
+        ('search(query="gull") would do', 'search(query="gull") would do'),
+        ("calculator(9 - 2)", "calculator(9 - 2)"),
         ('<tool_call>{"name": "serch", "arguments": {}}</tool_call>', "unknown_tool"),
         ("Servers print `<tool_call>{}</tool_call>` then.", "Servers print `<tool_call>{}</tool_call>` then."),
         ('{"name": "Ada", "arguments": {}}', '{"name": "Ada", "arguments": {}}'),

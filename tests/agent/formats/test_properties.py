@@ -153,6 +153,14 @@ def test_python_literals_are_read(value: dict[str, Any]) -> None:
     assert read_value(repr(value))[0] == value
 
 
+def test_the_quotes_of_a_cut_object_are_not_paired_in_another_way() -> None:
+    text = json.dumps({"a": "x", "it's": None, "b": [{"c": ""}]})
+    for end in range(len(text)):
+        with pytest.raises(JsonError) as cut:
+            read_value(text[:end])
+        assert cut.value.kind == "truncated"
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", TEXT_FORMATS)
 def test_the_examples_shown_to_the_model_are_right(name: str, language: Any) -> None:
@@ -187,6 +195,10 @@ def test_a_toolbox_does_as_tools() -> None:
         "\n",
         "```\n",
         "**Action",
+        "{}",
+        "\nFinal Answer:",
+        "[TOOL_CALLS]search",
+        "<|channel|>analysis<|message|>",
     ],
 )
 def test_long_junk_is_read_in_good_time(piece: str) -> None:

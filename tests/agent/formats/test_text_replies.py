@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -151,6 +152,31 @@ REACT = {
     "windows line ends": ('Action: search\r\nAction Input: {"query": "gull"}\r\n', ("search", GULL)),
     "bracket form": ("Action: search[gull]", ("search", GULL)),
     "call form": ('Action: read_file(path="a.txt", limit=3)', ("read_file", {"path": "a.txt", "limit": 3})),
+    "object behind the name": ('Action: search {"query": "gull"}', ("search", GULL)),
+    "colon behind the name": ("Action: search: gull", ("search", GULL)),
+    "colon behind no name of a tool": ("Action: look up: gull", "unknown_tool"),
+    "name with marks of a chat template": ("Action: search<|channel|>json\nAction Input: gull", ("search", GULL)),
+    "apostrophes in a quoted text": (
+        "Action: search\nAction Input: 'Rock'n'roll'",
+        ("search", {"query": "Rock'n'roll"}),
+    ),
+    "Windows path": (
+        'Action: python\nAction Input: {"code": "C:\\Users\\new\\a.py"}',
+        ("python", {"code": "C:\\Users\\new\\a.py"}),
+    ),
+    "Windows path, escaped": (
+        'Action: python\nAction Input: {"code": "C:\\\\Users\\\\new", }',
+        ("python", {"code": "C:\\Users\\new"}),
+    ),
+    "a whole call as the input": (
+        'Action: search\nAction Input: {"action": "search", "action_input": {"query": "gull"}}',
+        ("search", GULL),
+    ),
+    "a call of another tool as the input": (
+        'Action: search\nAction Input: {"action": "delete_all", "action_input": {"query": "gull"}}',
+        "invalid_arguments",
+    ),
+    "the one object in a list": ('Action: search\nAction Input: [{"query": "gull"}]', ("search", GULL)),
     "JSON action": ('Action:\n```json\n{"action": "search", "action_input": "gull"}\n```', ("search", GULL)),
     "only JSON": ('{"action": "search", "action_input": {"query": "gull"}}', ("search", GULL)),
     "printed native call": (
@@ -167,6 +193,8 @@ REACT = {
     "text after the answer": ("Final Answer: 42\n\nQuestion: what else?\nThought: hm", "42"),
     "answer, then an invented turn": ("Final Answer: 42\nObservation: x\nAction: delete_all\nAction Input: {}", "42"),
     "answer as an action": ("Action: Finish[42]", "42"),
+    "answer behind a colon": ("Thought: t\nAction: Final Answer: 42", "42"),
+    "empty action, then the answer": ("Thought: t\nAction:\nFinal Answer: 42", "42"),
     "answer as an action with input": ("Action: Final Answer\nAction Input: 42", "42"),
     "no action, then the answer": ("Thought: t\nAction: None\nFinal Answer: 42", "42"),
     "empty answer": ("Thought: t\nFinal Answer:", "truncated_or_empty"),
@@ -206,7 +234,18 @@ REACT = {
         ("search", GULL),
     ),
     "thinking in capitals": ("<THINKING>Action: delete_all</THINKING>\nAction: search[gull]", ("search", GULL)),
+    "thinking of Mistral": ("[THINK]Action: delete_all\nAction Input: {}[/THINK]Final Answer: 42", "42"),
+    "thinking of gpt-oss": (
+        "<|channel|>analysis<|message|>Action: delete_all<|end|><|start|>assistant<|channel|>final<|message|>"
+        "Final Answer: 42<|return|>",
+        "42",
+    ),
+    "unclosed thinking of gpt-oss": (
+        "<|channel|>analysis<|message|>Action: delete_all\nAction Input: {}",
+        "truncated_or_empty",
+    ),
     "unclosed thinking": ("<think>\nAction: delete_all\nAction Input: {}\n and then", "truncated_or_empty"),
+    "write before unclosed thinking": ("Action: delete_all\nAction Input: {}\n<think>hm", "truncated_or_empty"),
     "call before unclosed thinking": ("Action: search\nAction Input: gull\n<think>hm", ("search", GULL)),
     "think tag as an argument": (
         'Action: search\nAction Input: {"query": "what does <think> mean"}',
@@ -237,6 +276,7 @@ BRACKET = {
     "bracket in quotes": ('Action: search["a ] b"]', ("search", {"query": "a ] b"})),
     "bracket in JSON": ('Action: search[{"query": "a ] b [ c"}]', ("search", {"query": "a ] b [ c"})),
     "several lines": ("Action: python[a = [1]\nprint(a[0])]", ("python", {"code": "a = [1]\nprint(a[0])"})),
+    "the word think": ("search[think]", ("search", {"query": "think"})),
     "keys": ('Action: read_file[path="a", limit=3]', ("read_file", {"path": "a", "limit": 3})),
     "empty": ("Action: get_time[]", ("get_time", {})),
     "full-width": ("行动：search【潮汐表】", ("search", {"query": "潮汐表"})),
@@ -284,12 +324,21 @@ JSON = {
     "no input": ('{"action": "get_time"}', ("get_time", {})),
     "null input": ('{"action": "get_time", "action_input": null}', ("get_time", {})),
     "python literal": ("{'action': 'search', 'action_input': {'query': 'gull'}, 'answer': None}", ("search", GULL)),
+    "keys in camel case": ('{"action": "search", "actionInput": {"query": "gull"}}', ("search", GULL)),
+    "keyed by the tool": ('{"thought": "t", "search": {"query": "gull"}}', ("search", GULL)),
+    "action keyed by the tool": ('{"action": {"search": {"query": "gull"}}}', ("search", GULL)),
+    "encoded as a whole": (json.dumps(CALL), ("search", GULL)),
+    "comments": (
+        '// look\n{"action": "search", /* it */ "action_input": {"query": "a // b"}}',
+        ("search", {"query": "a // b"}),
+    ),
     "Chinese": ("{“思考”：“查”，“行动”：“search”，“行动输入”：{“query”：“gull”}}", ("search", GULL)),
     "thinking first": (f'<think>{{"action": "delete_all"}}</think>{CALL}', ("search", GULL)),
     "data before the call": (f'From {{"height": 9}} I conclude {CALL}', ("search", GULL)),
     "answer": ('{"thought": "t", "answer": "42"}', "42"),
     "answer that is a number": ('{"answer": 42}', "42"),
     "answer beside a null action": ('{"action": null, "answer": "42"}', "42"),
+    "answer beside an empty action": ('{"action": "", "answer": "42"}', "42"),
     "answer as an action": ('{"action": "Final Answer", "action_input": "42"}', "42"),
     "answer as an action with a key": ('{"action": "finish", "action_input": {"answer": "42"}}', "42"),
     "labelled": ("Thought: t\nAction: search\nAction Input: gull", ("search", GULL)),
@@ -327,6 +376,13 @@ CUT = {
     ),
     "bracket": ("bracket", "Action: search[gull", "truncated_or_empty"),
     "whole bracket": ("bracket", "Action: search[gull]\nObserv", ("search", GULL)),
+    "whole input of a write": (
+        "react",
+        'Action: save_note\nAction Input: {"title": "a", "body": "b"}',
+        "truncated_or_empty",
+    ),
+    "whole bracket of a write": ("bracket", "Action: delete_all[]", "truncated_or_empty"),
+    "whole json of a write": ("json", '{"action": "delete_all", "action_input": {}} and', "truncated_or_empty"),
     "json": ("json", '{"action": "delete_all", "action_input": {}', "truncated_or_empty"),
     "whole json": ("json", CALL + " and", ("search", GULL)),
 }
@@ -336,6 +392,22 @@ CUT = {
 def test_what_the_length_limit_cut_off_is_never_run(name: str) -> None:
     format, reply, expected = CUT[name]
     assert read(format, reply, "length") == expected
+
+
+@pytest.mark.parametrize("finish_reason", ["length", "max_tokens", "MAX_TOKENS", "insufficient_system_resource"])
+def test_a_cut_reply_is_known_by_what_any_server_calls_it(finish_reason: str) -> None:
+    write = 'Action: save_note\nAction Input: {"title": "a", "body": "b"}'
+    assert read("react", write, finish_reason) == "truncated_or_empty"
+    assert read("react", write, "stop") == ("save_note", {"title": "a", "body": "b"})
+
+
+@pytest.mark.parametrize("format", ["react", "bracket", "json"])
+def test_where_no_tool_can_be_meant_plain_text_is_the_answer(format: str) -> None:
+    said = parse_reply("The bridge opened in 1932.", format, [])
+    assert said == FinalAnswer("The bridge opened in 1932.")
+    for lost in ("Thought: I should look that up.", '{"thought": "t"}', "Action: search[gull]"):
+        assert isinstance(parse_reply(lost, format, []), FormatProblem), lost
+    assert isinstance(parse_reply("The bridge opened", format, [], finish_reason="length"), FormatProblem)
 
 
 @pytest.mark.parametrize("format", ["react", "bracket", "json"])
