@@ -1,12 +1,14 @@
-"""Executes the notebooks of this folder from clean, each in a kernel of its own, and keeps what they print.
+"""Executes the notebooks of this folder from clean, two at a time, each in a kernel of its own; keeps what they print.
 
 python notebooks/execute.py [NOTEBOOK …]
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -27,7 +29,7 @@ _ENVIRONMENT = {
 }
 
 
-def executed(path: Path) -> nbformat.NotebookNode:
+async def executed(path: Path) -> nbformat.NotebookNode:
     """The notebook with the outputs of a new kernel that ran all its cells, in its own folder.
 
     Raises:
@@ -46,16 +48,34 @@ def executed(path: Path) -> nbformat.NotebookNode:
         record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},
     )
-    client.execute(env=os.environ | _ENVIRONMENT)
+    await client.async_execute(env=os.environ | _ENVIRONMENT)
     notebook.metadata = nbformat.from_dict(_METADATA)
     return notebook
 
 
-def main(paths: list[Path]) -> None:
-    """Execute and write."""
-    for path in paths:
-        print(path.name, flush=True)
-        nbformat.write(executed(path), path)
+async def all_executed(paths: Sequence[Path]) -> dict[Path, nbformat.NotebookNode | BaseException]:
+    """Several notebooks, two at a time: each as `executed` gives it, or what a cell of it raised."""
+    two = asyncio.Semaphore(2)
+
+    async def run(path: Path) -> nbformat.NotebookNode:
+        async with two:
+            print(path.name, flush=True)
+            return await executed(path)
+
+    found = await asyncio.gather(*map(run, paths), return_exceptions=True)
+    return dict(zip(paths, found, strict=True))
+
+
+def main(paths: Sequence[Path]) -> None:
+    """Execute, and write those that run to their end."""
+    failed: list[BaseException] = []
+    for path, found in asyncio.run(all_executed(paths)).items():
+        if isinstance(found, BaseException):
+            failed.append(found)
+        else:
+            nbformat.write(found, path)
+    if failed:
+        raise BaseExceptionGroup("notebooks that did not run to their end", failed)
 
 
 if __name__ == "__main__":

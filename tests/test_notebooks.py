@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import importlib.util
 from pathlib import Path
@@ -50,9 +51,18 @@ def test_what_is_committed_may_be_published(path: Path) -> None:
     assert [mark for mark in private if mark in shown] == []
 
 
+@pytest.fixture(scope="module")
+def new_runs(request: pytest.FixtureRequest) -> dict[Path, Any]:
+    """The notebooks that are asked for, run anew."""
+    asked = [item.callspec.params["path"] for item in request.session.items if "new_runs" in item.fixturenames]
+    return asyncio.run(EXECUTE.all_executed(asked))
+
+
 @pytest.mark.parametrize("path", EXECUTE.NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_new_run_prints_the_same(path: Path) -> None:
-    new = EXECUTE.executed(path)
+def test_a_new_run_prints_the_same(path: Path, new_runs: dict[Path, Any]) -> None:
+    new = new_runs[path]
+    if isinstance(new, BaseException):
+        raise new
     warned = [o["text"] for cell in new.cells for o in cell.get("outputs", ()) if o.get("name") == "stderr"]
     assert warned == []
     assert printed(new) == printed(nbformat.read(path, as_version=4))  # `make notebooks` keeps what is new
