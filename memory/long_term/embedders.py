@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..messages import clean
 from .errors import EmbedderError
+from .legibility import Legibility
 
 if TYPE_CHECKING:
     import httpx
@@ -196,6 +197,7 @@ class HttpEmbedder:
         self._batch_size = batch_size
         self._timeout = timeout
         self._transport = transport
+        self._legibility = Legibility(self.embed)
 
     @property
     def dimension(self) -> int:
@@ -210,6 +212,13 @@ class HttpEmbedder:
         if len({len(row) for row in rows}) > 1:
             raise EmbedderError(f"{self._url}: the model {self.name!r} gave vectors of different lengths")
         return unit_length(np.array(rows, dtype=np.float32))
+
+    def legibility(self, text: str) -> float:
+        """Share of the words of `text` that the server's model can read, in [0, 1]; see `Legibility`.
+
+        Asks the server about words of a script until 64 are known, at most 16 a script at a time; then nothing more.
+        """
+        return self._legibility.share(text)
 
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
         import httpx
