@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ..memory.messages import redacted_value
 from .approval import PendingAction
 from .guards import Spent
 
@@ -134,6 +135,8 @@ def redacted(value: T, hide: Callable[[str], str]) -> T:
     kind: Any = type(value)
     if isinstance(value, str):
         shown = hide(value)
+    elif isinstance(value, int | float):
+        shown = redacted_value(value, hide)
     elif isinstance(value, Mapping):
         items = cast(Mapping[Any, Any], value).items()
         shown = {redacted(key, hide): redacted(one, hide) for key, one in items}

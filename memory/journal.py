@@ -20,13 +20,12 @@ from typing import Any, Literal, cast
 
 from filelock import FileLock, Timeout
 
-from .messages import clean
+from .messages import HIDDEN, clean, redacted_value
 
 log = logging.getLogger("carryforward.journal")
 
 SCHEMA_VERSION = 1
 _SHORTEST_SECRET = 4  # characters; hiding shorter ones would riddle every text with holes
-HIDDEN = "[secret]"
 
 _SCHEMA = """
 CREATE TABLE entries (
@@ -77,7 +76,8 @@ class Journal:
     def __init__(self, path: str | Path = IN_MEMORY) -> None:
         self.path = str(path)
         self._lock = threading.Lock()
-        self._secrets: list[str] = []
+        self._secrets: set[str] = set()  # in every form in which they may be written
+        self._secret: re.Pattern[str] | None = None
         self._last: dict[str, int] = {}  # the last `seq` written here, by run
         self._may_wait = self.path == IN_MEMORY  # whether rows are written only when somebody reads
         self._waiting: list[tuple[str, int, str, str, str]] = []
@@ -112,21 +112,21 @@ class Journal:
         self._db.execute("COMMIT")
 
     def redact(self, secret: str) -> None:
-        """From now on this secret is replaced by `[secret]` in all that is written."""
-        if len(secret) >= _SHORTEST_SECRET and secret not in self._secrets:
-            self._secrets.append(secret)
-            self._secrets.sort(key=len, reverse=True)  # a secret inside a longer one must not break it up
+        """From now on this secret is replaced by `[secret]` in all that is written, also where JSON or Python's `repr`
+        escape characters of it."""
+        if len(secret) >= _SHORTEST_SECRET:
+            self._secrets |= _forms(secret)
+            longest_first = sorted(self._secrets, key=len, reverse=True)  # one inside another must not break it up
+            self._secret = re.compile("|".join(map(re.escape, longest_first)))
 
     @property
     def has_secrets(self) -> bool:
         """Whether any secret is known."""
-        return bool(self._secrets)
+        return self._secret is not None
 
     def redacted(self, text: str) -> str:
         """The text with every known secret replaced."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+        return text if self._secret is None else self._secret.sub(HIDDEN, text)
 
     def append(self, run: str, kind: str, body: Mapping[str, Any]) -> int:
         """Write one entry; it is in the file when this returns. Returns its `seq`.
@@ -134,7 +134,7 @@ class Journal:
         Raises:
             JournalError: the entry can't be written (disk full, read-only file); nothing was written then.
         """
-        text = clean(_JSON.encode(_redact_values(body, self.redacted) if self._secrets else body))
+        text = clean(_JSON.encode(redacted_value(body, self.redacted) if self._secret else body))
         at = datetime.now(UTC).isoformat()
         try:
             with self._lock:
@@ -176,12 +176,13 @@ class Journal:
         for seq, found, at, text in self._rows(run, kind):
             try:
                 body: Any = json.loads(text.decode("utf-8"))
+                damage = "it is no object"
             except ValueError as error:  # damaged bytes: the row stays in the file, to be looked at
-                body = error
+                body, damage = None, str(error)
             if isinstance(body, dict):
                 yield Entry(run, seq, found, at, cast(dict[str, Any], body))
             else:
-                log.warning("journal %s: entry %s of run %s is damaged and left out: %r", self.path, seq, run, body)
+                log.warning("journal %s: entry %s of run %s is damaged and left out: %s", self.path, seq, run, damage)
 
     def _rows(self, run: str, kind: str | None) -> list[_Row]:
         """The rows of a run in order; where the file is damaged within, those before and those after it."""
@@ -287,12 +288,8 @@ class Journal:
         self.close()
 
 
-def _redact_values(value: Any, hide: Any) -> Any:
-    """The JSON value with `hide` applied to every string in it, keys included."""
-    if isinstance(value, str):
-        return hide(value)
-    if isinstance(value, Mapping):
-        return {hide(str(k)): _redact_values(v, hide) for k, v in cast(Mapping[Any, Any], value).items()}
-    if isinstance(value, (list, tuple)):
-        return [_redact_values(v, hide) for v in cast(list[Any], value)]
-    return value
+def _forms(secret: str) -> set[str]:
+    """A secret as it is, as it stands in a JSON text or in one inside another, and as `repr` shows it."""
+    in_json = {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in in_json}
+    return {secret, clean(secret), repr(secret)[1:-1], *in_json, *twice}

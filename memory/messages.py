@@ -14,6 +14,9 @@ from typing import Any, cast
 SAID_OTHERWISE = ("refusal", "audio")  # fields in which an assistant speaks instead of in `content`
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
+HIDDEN = "[secret]"
+_SHORTEST_HIDDEN_NUMBER = 8  # digits; a shorter number may be a count that is equal by chance
+
 MOST_LEVELS = 100
 """Objects and lists inside each other in a value; more, or one that holds itself, can't be copied or written."""
 
@@ -108,14 +111,16 @@ class Message:
         return out
 
     def redacted(self, hide: Callable[[str], str]) -> Message:
-        """The message with `hide` applied to its text and its calls' arguments."""
-        content = self.content
-        if isinstance(content, str):
-            content = hide(content)
-        elif content is not None:
-            content = [{k: hide(v) if isinstance(v, str) else v for k, v in part.items()} for part in content]
-        calls = tuple(replace(call, arguments=hide(call.arguments)) for call in self.tool_calls)
-        return replace(self, content=content, tool_calls=calls)
+        """The message with `hide` applied to all that it holds: content, calls, names, ids and extra keys."""
+        calls = [ToolCall(hide(c.id), hide(c.name), _redacted_json(c.arguments, hide)) for c in self.tool_calls]
+        return replace(
+            self,
+            content=redacted_value(self.content, hide),
+            tool_calls=tuple(calls),
+            tool_call_id=redacted_value(self.tool_call_id, hide),
+            name=redacted_value(self.name, hide),
+            extra=redacted_value(self.extra, hide),
+        )
 
     @property
     def text(self) -> str:
@@ -163,9 +168,36 @@ def clean(text: str) -> str:
     return text
 
 
+def redacted_value(value: Any, hide: Callable[[str], str]) -> Any:
+    """A copy of a JSON value with `hide` applied to every text in it, keys included.
+
+    A number is hidden where all of it is a secret.
+    """
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, Mapping):
+        items = cast(Mapping[Any, Any], value).items()
+        return {hide(str(k)): redacted_value(v, hide) for k, v in items}
+    if isinstance(value, list | tuple):
+        return [redacted_value(v, hide) for v in cast(Sequence[Any], value)]
+    if isinstance(value, int | float) and len(str(value)) >= _SHORTEST_HIDDEN_NUMBER and hide(str(value)) == HIDDEN:
+        return HIDDEN
+    return value
+
+
+def _redacted_json(text: str, hide: Callable[[str], str]) -> str:
+    """JSON text with the texts of its value hidden: whatever their characters are escaped as, and JSON as before."""
+    try:
+        value = json.loads(text)
+        hidden = redacted_value(value, hide)
+    except (ValueError, RecursionError):
+        return hide(text)
+    return hide(text if hidden == value else json.dumps(hidden, ensure_ascii=False))
+
+
 def _object(role: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise MessageError(f"{role} message: expected an object, got {type(value).__name__}: {value!r:.80}")
+        raise MessageError(f"{role} message: expected an object, got {type(value).__name__}")
     return cast(Mapping[str, Any], value)
 
 
@@ -208,4 +240,4 @@ def _json(role: str, value: Any, depth: int = MOST_LEVELS) -> Any:
         return [_json(role, v, depth - 1) for v in cast(Sequence[Any], value)]
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    raise MessageError(f"{role} message: a value of type {type(value).__name__} is no JSON: {value!r:.80}")
+    raise MessageError(f"{role} message: a value of type {type(value).__name__} is no JSON")

@@ -13,7 +13,7 @@ from .calibration import Calibration
 from .carry import block
 from .facts import WorkingFacts
 from .journal import Entry, Journal, JournalError
-from .messages import Message, ToolCall
+from .messages import Message, MessageError, ToolCall
 from .policies import Desk, Policy, Tiered
 from .policies.guarantee import fit
 from .repair import Admitted, Intake
@@ -95,7 +95,10 @@ class ShortTermMemory:
             MessageError: the message has an unknown role or an unreadable shape; nothing was added.
             JournalError: the message can't be written down; nothing was added.
         """
-        m = Message.from_dict(message.to_dict() if isinstance(message, Message) else message)
+        try:
+            m = Message.from_dict(message.to_dict() if isinstance(message, Message) else message)
+        except MessageError as error:
+            raise MessageError(self.journal.redacted(str(error))) from None  # it names what it can't take
         if self.journal.has_secrets:
             m = m.redacted(self.journal.redacted)
         intake = self._intake.copy()  # takes the place of the old one when the message is written down
