@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tomllib
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -166,13 +167,13 @@ def test_prices_are_found_behind_providers_and_dates() -> None:
     assert price is not None and price.cached < price.input < price.output
 
 
-def test_every_price_says_where_it_comes_from() -> None:
+def test_every_price_says_where_it_comes_from_and_when() -> None:
     entries = tomllib.loads((files("carryforward.agent") / "prices.toml").read_text("utf-8"))
     assert entries
     for name, entry in entries.items():
-        assert set(entry) == {"input", "cached", "output", "source"}, name
+        assert set(entry) == {"input", "cached", "output", "checked", "source"}, name
         assert 0 < entry["cached"] < entry["input"] < entry["output"], name
-        assert entry["source"].startswith("https://"), name
+        assert entry["source"].startswith("https://") and isinstance(entry["checked"], date), name
 
 
 def test_the_cost_of_a_model_without_a_price_is_unknown_and_not_nothing(scripted: Any) -> None:
