@@ -20,7 +20,7 @@ demo: $(READY) ## set up, and run the main job: two tasks, the second recalls th
 	$(BIN)/carryforward demo
 
 test: $(READY) check ## set up, check types and style, and run the tests
-	$(BIN)/pytest -m 'not soak'
+	$(BIN)/pytest
 
 notebooks: $(READY) ## execute the notebooks from clean and keep what they print (`make test` compares)
 	$(BIN)/python notebooks/execute.py
