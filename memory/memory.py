@@ -70,6 +70,7 @@ class Memory:
         self._alternate = alternate
         self._recall_k = recall_k
         self._recall_tokens = recall_tokens or int(self.budget.limit * RECALL_SHARE)
+        self._outcome_id = ""  # chosen when the run begins, so that one finished twice leaves one outcome
         self._open = False  # whether a run was begun or resumed, and not finished
         self._tags: tuple[str, ...] = ()
         self._started_at = datetime.now(UTC)
@@ -113,7 +114,9 @@ class Memory:
         self.short_term = self._new_run(run)
         self._open = True
         self.task, self._tags, self._started_at, self._tokens_sent = task, tuple(tags), datetime.now(UTC), 0
-        self.journal.append(run, "run", {"task": task, "system": system, "tools": self._tools, "tags": self._tags})
+        self._outcome_id = uuid4().hex
+        told = {"task": task, "system": system, "tools": self._tools, "tags": self._tags, "outcome": self._outcome_id}
+        self.journal.append(run, "run", told)
         self.recalled, self._notes = [], ""
         self._notes = self._recall(task)
         if system:
@@ -167,7 +170,8 @@ class Memory:
     def finish(self, result: str, status: Status = "succeeded", *, lessons: Sequence[str] = ()) -> Outcome:
         """Close the run and keep its outcome. `status` is one of succeeded, failed, abandoned.
 
-        Made by rules from the journal: no model is asked. What was recalled for this run is not part of it, nor are
+        Made by rules from the journal: no model is asked. A process that dies between keeping the outcome and noting
+        that leaves a run that is finished again; its outcome then takes the place of the first. What was recalled for this run is not part of it, nor are
         the secrets that the journal hides.
 
         Raises:
@@ -192,6 +196,7 @@ class Memory:
             started_at=self._started_at,
             finished_at=datetime.now(UTC),
             tags=self._tags,
+            id=self._outcome_id,
             run_id=self.run_id,
         )
         if self.long_term is not None:
@@ -219,10 +224,13 @@ class Memory:
         self.journal.claim(run_id)
         self._tools = opening.body["tools"]
         self.task, self._tags = opening.body["task"], tuple(opening.body["tags"])
+        self._outcome_id = opening.body.get("outcome") or uuid4().hex
         self._started_at, self._tokens_sent, self.recalled = datetime.fromisoformat(opening.at), 0, []
         self._notes = next((e.body["notes"] for e in entries if e.kind == "recall"), "")
         self.short_term = self._new_run(run_id)
         self._open = True
+        if not any(e.kind in ("message", "recall") for e in entries):  # it was cut off before it could recall
+            self._notes = self._recall(self.task)
         self.short_term.restore(entries)
 
     def close(self) -> None:

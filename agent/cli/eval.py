@@ -234,7 +234,7 @@ def _stand_in() -> Generator[ChatModel]:
     from ..model import ChatModel
 
     with StandIn(errands()) as server:
-        yield ChatModel(MODEL, base_url=server.base_url, api_key="none")
+        yield ChatModel(MODEL, base_url=server.base_url, api_key="")
 
 
 def _rich(table: ScoreTable) -> Table:

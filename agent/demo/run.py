@@ -179,4 +179,4 @@ def _chat(plans: Sequence[Plan], base_url: str | None, model: str | None, api_ke
         yield ChatModel(model, base_url=base_url, api_key=api_key)
         return
     with StandIn(plans) as standin:
-        yield ChatModel(MODEL, base_url=standin.base_url, api_key="none")
+        yield ChatModel(MODEL, base_url=standin.base_url, api_key="")

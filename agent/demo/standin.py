@@ -8,6 +8,7 @@ keeps the figures where the model can see them, or lets it look them up again.
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -127,6 +128,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, standin: StandIn) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.standin = standin
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing for a client that has gone; anything else is told."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

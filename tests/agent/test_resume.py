@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import random
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +11,10 @@ from typing import Any
 import pytest
 from carryforward.agent import Agent, Allow, Deny, PendingAction, RunResult, answer, pending_actions
 from carryforward.agent.errors import ServerError
-from carryforward.memory import Journal, JournalError, Memory
+from carryforward.memory import Journal, JournalError, LongTermMemory, Memory, Outcome
 from carryforward.tools import Tool
+
+from .kill_campaign import HashedWords
 
 
 class Killed(BaseException):
@@ -144,6 +142,34 @@ def test_the_contexts_after_a_resume_are_the_same_byte_for_byte(scripted: Any, p
             open_agent(second, world, journal).resume(run_id)
         sent = [json.dumps(context) for context in [*first.sent, *second.sent]]
         assert list(dict.fromkeys(sent)) == [json.dumps(context) for context in whole.sent], dies_at
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["after the entry", "before the entry"])
+def test_killed_at_any_entry_a_run_recalls_the_same_and_is_remembered_once(
+    scripted: Any, path: Path, written: bool
+) -> None:
+    plan = [("search", {"query": "tower"}), "The tower is 5 m high."]
+
+    def agent(place: Path, journal: Journal) -> Agent:
+        long_term = LongTermMemory(place, embedder=HashedWords())
+        if not len(long_term):
+            long_term.remember(Outcome("How high is the tower?", "It was 4 m high once."))
+        memory = Memory(20_000, journal=journal, long_term=long_term)
+        return Agent(scripted(plan, by_context=True), World().tools(), memory=memory)
+
+    with Journal(path) as journal:
+        total = len(journal.entries(agent(path.with_name("whole"), journal).run("How high is the tower?").run_id))
+    for dies_at in range(2 - written, total if written else total + 1):
+        place, file = path.with_name(str(dies_at)), path.with_name(f"{dies_at}.db")
+        with DyingJournal(file, dies_at, written=written) as journal, pytest.raises(Killed):
+            agent(place, journal).run("How high is the tower?")
+        with Journal(file) as journal:
+            resumed = agent(place, journal)
+            assert resumed.resume(journal.runs()[0].run).answer == plan[-1], dies_at
+            task = next(m.text for _, m in resumed.memory.short_term.messages() if m.role == "user")
+        assert "It was 4 m high once." in task, dies_at
+        outcomes = LongTermMemory(place, embedder=HashedWords()).outcomes()
+        assert sorted(outcome.result for outcome in outcomes) == ["It was 4 m high once.", plan[-1]], dies_at
 
 
 def test_a_finished_call_is_not_run_again(scripted: Any, path: Path) -> None:
@@ -280,96 +306,3 @@ def test_what_was_spent_before_counts_after(scripted: Any, path: Path) -> None:
             broken.run_id
         )
     assert (result.status, result.steps, result.usage.prompt_tokens) == ("out_of_steps", 3, 40)
-
-
-# Real kills ---------------------------------------------------------------------------------------
-
-CAMPAIGN = """
-import json, os, signal, sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-from conftest import Scripted
-from test_resume import PLAN, World, _tool
-from carryforward.agent import Agent
-from carryforward.memory import Journal, Memory
-
-class KillingJournal(Journal):
-    left, before = 0, False
-    def append(self, run, kind, body):
-        self.left -= 1
-        if self.left == 0 and self.before:
-            os.kill(os.getpid(), signal.SIGKILL)
-        seq = super().append(run, kind, body)
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return seq
-
-def work(folder, kill_at):
-    def save(text):
-        with open(folder / "notes.txt", "a") as notes:
-            notes.write(text + "\\n")
-        return "saved"
-    tools = [World().tools()[0], _tool("save", save, "text", risk="write")]
-    journal = KillingJournal(folder / "journal.db")
-    journal.left, journal.before = abs(kill_at), kill_at < 0
-    agent = Agent(Scripted(PLAN, by_context=True), tools, memory=Memory(20_000, journal=journal), allow=["save"])
-    runs = journal.runs()
-    result = agent.resume(runs[0].run) if runs else agent.run("How high is the tower?")
-    (folder / "status.txt").write_text(result.status)
-
-# what is loaded here is shared by all the children
-import jsonschema, carryforward.memory.long_term
-Memory(1000).counter.count("warm")
-
-for name, kills in json.loads(sys.argv[1]).items():
-    folder = Path(name)
-    folder.mkdir()
-    for kill_at in [*kills, 0]:
-        child = os.fork()
-        if child == 0:
-            work(folder, kill_at)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        print("killed" if killed else os.waitstatus_to_exitcode(status))
-        if not killed:
-            break
-"""
-
-
-def campaign(kills: dict[Path, list[int]]) -> int:
-    """Run in each folder a process that is killed after its n-th entry, and take its run up after each kill.
-
-    For -n it is killed before that entry is written: what a tool did just then is not in the journal.
-
-    Returns the number of kills.
-    """
-    code = CAMPAIGN.format(tests=str(Path(__file__).parent))
-    plan = json.dumps({str(folder): points for folder, points in kills.items()})
-    quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run([sys.executable, "-c", code, plan], capture_output=True, text=True, env=quiet, check=False)
-    assert done.returncode == 0 and set(done.stdout.split()) <= {"killed", "0"}, done.stderr
-    for folder in kills:
-        assert (folder / "status.txt").read_text() == "done", done.stderr
-        notes = folder / "notes.txt"
-        written = notes.read_text().split() if notes.exists() else []
-        assert len(written) == len(set(written)) and set(written) <= {"tower", "bridge"}, f"{folder}: {written}"
-        with Journal(folder / "journal.db") as journal:
-            (run,) = journal.runs()
-            entries = journal.entries(run.run)
-        assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
-    return done.stdout.split().count("killed")
-
-
-def test_a_process_that_is_killed_leaves_a_run_that_can_be_taken_up(tmp_path: Path) -> None:
-    assert campaign({tmp_path / "one": [12, 6], tmp_path / "two": [-13, -4]}) == 4
-
-
-@pytest.mark.soak
-def test_hundreds_of_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    dice = random.Random(7)
-    moments = [moment for n in range(2, 30) for moment in (n, -n)]
-    points = {tmp_path / str(n): [dice.choice(moments), dice.choice(moments[:44])] for n in range(320)}
-    kills = campaign(points)
-    print(f"{kills} kills of {len(points)} runs: each ended, no write happened twice, no entry was lost")
-    assert kills >= 500
