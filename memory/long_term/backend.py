@@ -38,8 +38,8 @@ class Index(Protocol):
         """Keep the vectors of records that had none."""
         ...
 
-    def other_models(self) -> list[str]:
-        """Other embedding models that records of this namespace have vectors of."""
+    def others(self) -> list[Space]:
+        """The spaces of other embedding models that records of this namespace have vectors of."""
         ...
 
     def drop(self) -> None:

@@ -14,6 +14,8 @@ from .terms import count_cjk
 # MiniLM reads 256 word pieces: about 200 CJK characters, or 800 others.
 PART = 800
 _CJK_COST = 4
+# Outcomes embedded and stored at a time: a kill loses at most so many that were not acknowledged.
+BATCH = 256
 # A text of any length costs no more than so many embeddings; they are spread evenly over it.
 MAX_PARTS = 16
 

@@ -107,6 +107,20 @@ def format_recalls(
     return "\n".join([BEGIN, *shown, END]) if shown else ""
 
 
+def within_budget(
+    recalls: Sequence[Recall], budget_tokens: int, count: Callable[[str], int] | None = None
+) -> list[Recall]:
+    """The best of `recalls`, as many as `format_recalls` shows within `budget_tokens`; `count` defaults to tiktoken."""
+    if count is None:
+        from ..tokens import TokenCounter
+
+        count = TokenCounter().count
+    kept = list(recalls)
+    while kept and kept[-1].outcome.id not in format_recalls(kept, budget_tokens, count):
+        kept.pop()
+    return kept
+
+
 def without_notes(text: str) -> str:
     """`text` without any block of `format_recalls`: what was recalled is not remembered again."""
     return _BLOCK.sub("", text)

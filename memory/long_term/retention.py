@@ -1,13 +1,21 @@
-"""Which outcomes a rule of retention lets go."""
+"""Which outcomes the limits of retention let go."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .filters import matching
+from .outcome import now
 from .store import RecordStore
+
+
+def moment(limit: timedelta | datetime | None) -> datetime | None:
+    """A limit in time as a moment: so long ago, or itself; without a zone it is local time."""
+    if isinstance(limit, timedelta):
+        return now() - limit
+    return limit.astimezone() if limit is not None and limit.tzinfo is None else limit
 
 
 def beyond(
@@ -23,7 +31,13 @@ def beyond(
 
     What an exception keeps is not counted by the limits. Of one goal, what succeeded and what did not are counted
     apart, as `recall` shows them apart.
+
+    Raises:
+        ValueError: no limit was named, or one is negative.
+        OutcomeError: an unknown status.
     """
+    if (newest, since, per_goal) == (None, None, None) or min(newest or 0, per_goal or 0) < 0:
+        raise ValueError("say what may stay: newest=, within= or per_goal=, none of them negative")
     kept: set[int] = set()
     for status in keep_status:
         kept |= matching(store, status, (), None) or set()

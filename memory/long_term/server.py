@@ -205,11 +205,12 @@ class ServerIndex:
         for chunk in _chunks(versions, self._server.batch // _PER_RECORD):
             self._collection.delete(_vector_ids(chunk))
 
-    def other_models(self) -> list[str]:
+    def others(self) -> list[Space]:
+        mine = self._space.description
         return [
-            str(each["model"])
+            Space(**each)
             for each in self._server.descriptions()
-            if each.get("namespace") == self._space.namespace and "model" in each and each != self._space.description
+            if each.keys() == mine.keys() and each["namespace"] == mine["namespace"] and each != mine
         ]
 
     def drop(self) -> None:

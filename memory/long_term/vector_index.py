@@ -62,8 +62,8 @@ class VectorIndex:
         """The best cosine of each of `rows` that has a vector in this space."""
         return best_by_row(query, *self.table.of_rows(rows))
 
-    def other_models(self) -> list[str]:
-        return self.table.other_models()
+    def others(self) -> list[Space]:
+        return self.table.others()
 
     def drop(self) -> None:
         self.table.drop()

@@ -47,6 +47,7 @@ class VectorTable:
     def __init__(self, store: RecordStore, space: Space) -> None:
         self.database: Database = store.database
         self._namespace = store.namespace
+        self._space = space
         self.id = named_row(
             self.database,
             "SELECT id FROM spaces WHERE namespace = ? AND model = ? AND revision = ? AND dimension = ?",
@@ -95,13 +96,13 @@ class VectorTable:
                 )
             ]
 
-    def other_models(self) -> list[str]:
-        """Names of the other models that embedded records of this namespace."""
+    def others(self) -> list[Space]:
+        """The spaces of other models that embedded records of this namespace."""
         with self.database.reading() as db:
             return [
-                name
-                for (name,) in db.execute(
-                    "SELECT model FROM spaces s WHERE namespace = ? AND id <> ? "
+                Space(self._space.namespace, *model)
+                for model in db.execute(
+                    "SELECT model, revision, dimension FROM spaces s WHERE namespace = ? AND id <> ? "
                     "AND EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.id)",
                     (self._namespace, self.id),
                 )

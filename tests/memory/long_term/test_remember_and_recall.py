@@ -290,6 +290,18 @@ def test_a_broken_line_imports_nothing(memory: LongTermMemory, tmp_path) -> None
     assert len(memory) == 0
 
 
+def test_reindex_drops_the_old_models_vectors_and_never_the_new_ones(open_memory: OpenMemory) -> None:
+    with open_memory() as memory:
+        memory.remember(Outcome("tide table of Brest", id="brest"))
+    with open_memory() as memory:
+        memory.reindex(HashedWords("other"), drop_old=True)
+    with open_memory(embedder=HashedWords("other")) as memory:
+        assert memory.stats()["other_models"] == []
+        assert memory.reindex(HashedWords("other"), drop_old=True) == 0
+        assert memory.stats()["not_embedded"] == 0
+        assert memory.recall("tide table of Brest")[0].cosine == pytest.approx(1)
+
+
 def test_another_model_warns_and_reindex_goes_on_where_it_stopped(
     open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
