@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.filesize import decimal
 from rich.text import Text
 
 from .common import console, data_folder, in_one_line
@@ -48,6 +49,10 @@ def _print_outcome(outcome: Outcome) -> None:
     for mark, text in (("   ", outcome.goal), (" ->", outcome.result)):
         if text.strip():
             console.print(Text(f"{mark} {' '.join(text.split())}", style="dim"), no_wrap=True, overflow="ellipsis")
+
+
+def _outcomes(count: int) -> str:
+    return f"{count} outcome{'' if count == 1 else 's'}"
 
 
 @app.command()
@@ -153,7 +158,7 @@ def export_outcomes(
 ) -> None:
     """Write all outcomes of the namespace as JSON lines."""
     with _open(path, url, namespace) as memory:
-        console.print(f"{memory.export_jsonl(out)} outcomes in {out}", markup=False, highlight=False)
+        console.print(f"{_outcomes(memory.export_jsonl(out))} in {out}", markup=False, highlight=False)
 
 
 @app.command("import")
@@ -166,14 +171,14 @@ def import_outcomes(
 ) -> None:
     """Store the outcomes of an export, in place of those with the same ids."""
     with _open(path, url, namespace) as memory:
-        console.print(f"{memory.import_jsonl(file)} outcomes stored", highlight=False)
+        console.print(f"{_outcomes(memory.import_jsonl(file))} stored", highlight=False)
 
 
 @app.command()
 @in_one_line
 def reindex(
     model: Annotated[str, typer.Argument(help="Name or path of a sentence-transformers model.")],
-    drop_old: Annotated[bool, typer.Option(help="Delete the old model's vectors at the end.")] = False,
+    drop_old: Annotated[bool, typer.Option(help="Delete the vectors of other models at the end.")] = False,
     path: Store = None,
     url: Url = None,
     namespace: Namespace = "default",
@@ -184,15 +189,16 @@ def reindex(
     from ...memory import SentenceTransformerEmbedder
 
     with _open(path, url, namespace) as memory, Progress(console=console) as bar:
-        line = bar.add_task("embedding", total=len(memory))
+        count = len(memory)
+        line = bar.add_task("embedding", total=count)
         memory.reindex(
             SentenceTransformerEmbedder(model),
             progress=lambda done, total: bar.update(line, completed=done, total=total),
             drop_old=drop_old,
         )
-        count = len(memory)
+        bar.update(line, completed=count, total=count)
     console.print(
-        f"{count} outcomes are embedded with {model}; set CARRYFORWARD_EMBEDDER={model} to use it from now on",
+        f"{_outcomes(count)} embedded with {model}; set CARRYFORWARD_EMBEDDER={model} to use it from now on",
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -204,5 +210,8 @@ def reindex(
 def stats(path: Store = None, url: Url = None, namespace: Namespace = "default") -> None:
     """Counts, places and the embedding model."""
     with _open(path, url, namespace) as memory:
-        for name, value in memory.stats().items():
-            console.print(f"{name:<14} {value}", markup=False, highlight=False)
+        found = memory.stats()
+    found["size"] = decimal(found.pop("bytes"))
+    found["other_models"] = ", ".join(found["other_models"]) or "none"
+    for name, value in found.items():
+        console.print(f"{name.replace('_', ' '):<14} {value}", markup=False, highlight=False, soft_wrap=True)

