@@ -20,6 +20,22 @@ _VARIABLES = (
 )
 _OPENAI = "https://api.openai.com/v1"
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+# Keys that stand for none, as the documentation of servers has them that want any (Ollama, vLLM, LM Studio, llama.cpp).
+_PLACEHOLDERS = frozenset(
+    (
+        "any",
+        "dummy",
+        "empty",
+        "lm-studio",
+        "no-key",
+        "none",
+        "not-needed",
+        "null",
+        "ollama",
+        "sk-no-key-required",
+        "vllm",
+    )
+)
 _SENDABLE = re.compile(r"[\x20-\x7e]*")
 
 
@@ -85,8 +101,9 @@ def connection(
             what = "the API key" if name == "Authorization" else f"the header {name}"
             raise ModelError(f"{what} holds characters that no HTTP header can carry: copy it again")
     secret_values = [value for name, value in sent.items() if _SECRET_HEADER.search(name)]
-    secrets = {key, *secret_values, *(value.rpartition(" ")[2] for value in secret_values)}
-    return Connection(model, url, sent, tuple(sorted((s for s in secrets if len(s) > 3), key=len, reverse=True)))
+    found = {key, *secret_values, *(value.rpartition(" ")[2] for value in secret_values)}
+    secrets = (s for s in found if len(s) > 3 and s.rpartition(" ")[2].casefold() not in _PLACEHOLDERS)
+    return Connection(model, url, sent, tuple(sorted(secrets, key=len, reverse=True)))
 
 
 def _basic_authorization(base: str) -> dict[str, str]:

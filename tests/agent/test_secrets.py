@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from carryforward.agent import Agent
+from carryforward.agent import Agent, ChatModel
 from carryforward.memory import Journal, Memory, ShortTermMemory
 from carryforward.memory.messages import MessageError
 from carryforward.tools import Tool
@@ -175,3 +175,11 @@ def test_a_run_shows_a_secret_of_its_model_in_no_event_and_no_entry(
     assert not any(shows(asdict(event), secret) for event in seen)
     assert secret.encode() not in written and secret not in caplog.text
     assert not any(shows(context, secret) for context in model.sent)
+
+
+@pytest.mark.parametrize(
+    ("key", "secrets"),
+    [("ollama", ()), ("EMPTY", ()), ("none", ()), ("sk-4711", ("Bearer sk-4711", "sk-4711"))],
+)
+def test_a_key_that_stands_for_none_is_no_secret(key: str, secrets: tuple[str, ...]) -> None:
+    assert ChatModel("m", base_url="http://127.0.0.1:1/v1", api_key=key).secrets == secrets
