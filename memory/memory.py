@@ -170,9 +170,9 @@ class Memory:
     def finish(self, result: str, status: Status = "succeeded", *, lessons: Sequence[str] = ()) -> Outcome:
         """Close the run and keep its outcome. `status` is one of succeeded, failed, abandoned.
 
-        Made by rules from the journal: no model is asked. A process that dies between keeping the outcome and noting
-        that leaves a run that is finished again; its outcome then takes the place of the first. What was recalled for this run is not part of it, nor are
-        the secrets that the journal hides.
+        Made by rules from the journal: no model is asked. What was recalled for this run is not part of it, nor are
+        the secrets that the journal hides. Where a process dies before the journal says that the outcome was kept, the
+        run is finished again, and its outcome takes the place of the first.
 
         Raises:
             JournalError: no run is open.
