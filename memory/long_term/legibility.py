@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # A letter of Linear A. Nobody has deciphered it, so there is no text from which a model could have learnt it.
 UNREAD = "\U00010600"
 # Vectors of length 1 that are nearer than this are one. In the models of docs/long-term.md unknown words lie at 0.0000
-# from the unread sign, known ones at 0.44 and more.
+# from the unread sign, known ones at 0.33 and more.
 SAME = 0.05
 # A script is judged by the first so many distinct words that are met in it, at most so many of them in one request.
 JUDGED, AT_ONCE = 64, 16

