@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import itemgetter
+from typing import NamedTuple
 
 from .rendering import Item, written
 
@@ -13,37 +14,38 @@ SEPARATOR = 1
 """Tokens between two values, or two lines."""
 
 
+class _Line(NamedTuple):
+    """What is said of one source, since when, for how many tokens and values."""
+
+    last: int
+    text: str
+    tokens: int
+    values: int
+
+
 def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int], visible: str = "") -> str:
     """The lines of the best items that take at most `budget_tokens`: one a source, in the order in which they came.
 
     Values that stand in `visible` are left out, and values inside a longer one that is shown already.
     """
     chosen = _choose(items, budget_tokens, measure, visible)
-    groups: dict[str | None, list[Item]] = {}
-    for item in chosen:
-        groups.setdefault(item.fact.source, []).append(item)
-    changed = set(groups)
-    lines: dict[str | None, tuple[int, str, int]] = {}  # when the source came, its line, the line's tokens
+    lines: dict[str | None, _Line] = {}
     while chosen:
-        for source in changed:
-            group = groups[source]
-            line = written(group)
-            lines[source] = min(item.entry.last for item in group), line, measure(line) + SEPARATOR
-        tokens = sum(cost for _, _, cost in lines.values()) - SEPARATOR
+        groups: dict[str | None, list[Item]] = {}
+        for item in chosen:
+            groups.setdefault(item.fact.source, []).append(item)
+        for source, group in groups.items():
+            if source not in lines or lines[source].values != len(group):  # values only leave, so as many are the same
+                text = written(group)
+                lines[source] = _Line(min(i.entry.last for i in group), text, measure(text) + SEPARATOR, len(group))
+        shown = [lines[source] for source in groups]
+        tokens = sum(line.tokens for line in shown) - SEPARATOR
         if tokens <= budget_tokens:
-            text = "\n".join(line for _, line, _ in sorted(lines.values(), key=itemgetter(0)))
+            text = "\n".join(line.text for line in sorted(shown, key=itemgetter(0)))
             tokens = measure(text)
             if tokens <= budget_tokens:
                 return text
-        kept = min(len(chosen) - 1, int(len(chosen) * budget_tokens / tokens))
-        left = set(map(id, chosen[kept:]))
-        changed = {item.fact.source for item in chosen[kept:]}
-        chosen = chosen[:kept]
-        for source in changed:
-            groups[source] = [item for item in groups[source] if id(item) not in left]
-        for source in [source for source in changed if not groups[source]]:
-            del groups[source], lines[source]
-            changed.remove(source)
+        chosen = chosen[: min(len(chosen) - 1, int(len(chosen) * budget_tokens / tokens))]
     return ""
 
 

@@ -152,6 +152,8 @@ def test_ambiguous_currency_signs_stay_as_they_are() -> None:
         ("in /testbed/astropy/io/ascii/rst.py", "path", "/testbed/astropy/io/ascii/rst.py"),
         ("at rst.py:66", "identifier", "rst.py:66"),
         ("run test_header_rows", "identifier", "test_header_rows"),
+        ("the Russo-Japanese War", "name", "Russo-Japanese"),
+        ("run AB-CD again", "identifier", "AB-CD"),
         ("mail ann.b@example.com", "email", "ann.b@example.com"),
         ("see https://example.com/a?b=1&c=2.", "url", "https://example.com/a?b=1&c=2"),
         ("in April 2015", "date", "April 2015"),
