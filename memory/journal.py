@@ -1,7 +1,6 @@
 """The append-only record of runs: the truth that contexts, traces, resume and look-ups are computed from.
 
-One SQLite file in WAL mode (https://www.sqlite.org/wal.html), so that readers in other processes never wait and a
-killed process loses nothing that was acknowledged.
+One SQLite file in write-ahead mode: a killed process loses nothing that was acknowledged.
 """
 
 from __future__ import annotations
@@ -21,10 +20,12 @@ from typing import Any, Literal, cast
 from filelock import FileLock, Timeout
 
 from .messages import HIDDEN, clean, redacted_value
+from .wal import write_ahead
 
 log = logging.getLogger("carryforward.journal")
 
 SCHEMA_VERSION = 1
+_TIMEOUT = 30.0  # seconds to wait for another process that writes
 _SHORTEST_SECRET = 4  # characters; hiding shorter ones would riddle every text with holes
 
 _SCHEMA = """
@@ -83,7 +84,7 @@ class Journal:
         self._waiting: list[tuple[str, int, str, str, str]] = []
         self._claims: dict[str, FileLock | None] = {}
         try:
-            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30.0)
+            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_TIMEOUT)
         except sqlite3.Error as error:
             raise JournalError(f"journal {self.path}: {error}; check that its folder exists and is writable") from error
         try:
@@ -96,7 +97,7 @@ class Journal:
             raise
 
     def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
+        write_ahead(self._db, _TIMEOUT)
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("BEGIN IMMEDIATE")
         version = cast(int, self._db.execute("PRAGMA user_version").fetchone()[0])

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..wal import write_ahead
 from .errors import StoreError
 
 SCHEMA_VERSION = 1
@@ -45,11 +46,12 @@ CREATE TABLE graves (space INTEGER NOT NULL, vector INTEGER NOT NULL, PRIMARY KE
 _MAGIC = b"SQLite format 3\0"
 # SQLite takes up to 32,766 values in one statement.
 _VALUES = 30_000
+_TIMEOUT = 60.0  # seconds to wait for another process that writes
 log = logging.getLogger(__name__)
 
 
 class Database:
-    """One connection, shared by the threads of a process; WAL mode, so that processes can share the file.
+    """One connection, shared by the threads of a process; write-ahead mode, so that processes can share the file.
 
     A file that is no SQLite database is kept aside under another name, with a warning, and a new one is made. A
     file that cannot be written is opened for reading.
@@ -80,9 +82,9 @@ class Database:
             self._db = self._open()
 
     def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
+        db = sqlite3.connect(self.path, timeout=_TIMEOUT, check_same_thread=False, isolation_level=None)
         try:
-            db.execute("PRAGMA journal_mode = WAL")
+            write_ahead(db, _TIMEOUT)
             db.execute("PRAGMA synchronous = FULL")
             db.execute("BEGIN IMMEDIATE")
             version = db.execute("PRAGMA user_version").fetchone()[0]
