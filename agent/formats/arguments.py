@@ -19,6 +19,8 @@ _FENCED = re.compile(r"(?:`{3,}|~{3,})[\w+-]*[^\S\n]*\n?(.*)", re.DOTALL)
 _CLOSING_FENCE = re.compile(r"\n?[^\S\n]*(?:`{3,}|~{3,})")
 _LANGUAGE_WORD = re.compile(r"json\s*(?=[{\[｛])", re.IGNORECASE)
 _AFTER_ARGUMENTS = re.compile(r"[\s`}\])\]｝］;；.。]*(?:<[^>\n]*>\s*)*")
+_OPEN_TEXT = re.compile(r'"(?:\\.|[^"\\])*', re.DOTALL)
+_OPEN_LIST = re.compile(r"[\[［]\s*[\"{\[]")
 _ANOTHER_OBJECT = re.compile(r"\s*(?=[{｛])")
 _MAX_ENCODINGS = 3
 _JSON_REASONS: dict[JsonErrorKind, tuple[Reason, str]] = {
@@ -49,8 +51,7 @@ def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = Fals
         quoted = _read_quoted(text)
         if quoted is not None:
             return from_value(tool, quoted)
-        if opening == '"' and text.count('"') == 1:
-            raise ArgumentError("truncated_or_empty", "the input ends inside a quoted text")
+    _refuse_open(text)
     plain = without_stop_word(text)
     if cut and plain == text:
         raise ArgumentError("truncated_or_empty", "the reply was cut off before the input was complete")
@@ -71,6 +72,7 @@ def from_native(tool: Tool, written: Any, *, cut: bool = False) -> dict[str, Any
         raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments were complete")
     if text == "null":
         return from_value(tool, None)
+    _refuse_open(text)
     return from_value(tool, _without_fence(text) if text.startswith("```") else text)
 
 
@@ -201,6 +203,22 @@ def _read_whole(text: str) -> Any:
     if not _AFTER_ARGUMENTS.fullmatch(text, end):
         raise ArgumentError("invalid_arguments", f"there is more behind the arguments: {text[end : end + 40]!r}")
     return value
+
+
+def _refuse_open(text: str) -> None:
+    """Refuse a quoted text or a list that ends too early; it would do as plain text for a tool with one parameter.
+
+    Raises:
+        ArgumentError: it is one.
+    """
+    if _OPEN_TEXT.fullmatch(text):
+        raise ArgumentError("truncated_or_empty", "the input ends inside a quoted text")
+    if _OPEN_LIST.match(text):
+        try:
+            read_value(text)
+        except JsonError as problem:
+            if problem.kind == "truncated":
+                raise ArgumentError("truncated_or_empty", "the input ends inside a list") from problem
 
 
 def _value_of(text: str) -> Any:

@@ -62,6 +62,8 @@ def read(reply: str | dict[str, Any], finish_reason: str | None = None) -> Any:
         ("search", '{"query":"a","query":"b"}', "duplicate_key"),
         ("save_note", '{"title": "plan", "body": "step one, step tw', "truncated_or_empty"),
         ("save_note", '{"title": "plan", "body": "b"', "truncated_or_empty"),
+        ("search", '"{\\"query\\": \\"gul', "truncated_or_empty"),
+        ("search", '[{"query": "gull"}', "truncated_or_empty"),
         ("serch", '{"query":"gull"}', "unknown_tool"),
         ("", "{}", "unknown_tool"),
     ],

@@ -224,6 +224,8 @@ REACT = {
         "truncated_or_empty",
     ),
     "open fence": ("Action: python\nAction Input: ```python\nimport os\nos.remo", "truncated_or_empty"),
+    "open quote around an object": ('Action: search\nAction Input: "{\\"query\\": \\"gul', "truncated_or_empty"),
+    "open list": ('Action: search\nAction Input: [{"query": "gull"}', "truncated_or_empty"),
     "open quote": ('Action: search\nAction Input: "gul', "truncated_or_empty"),
     "thinking with another call": (
         "<think>\nAction: delete_all\nAction Input: {}\n</think>\n\nAction: search\nAction Input: gull",
