@@ -50,14 +50,24 @@ def read_labelled(text: str, reader: CallReader, cut: bool) -> Read:
 
 
 def read_bare_call(text: str, reader: CallReader, cut: bool) -> Read:
-    """A line that is `tool[input]` or `Finish[answer]` without a label."""
+    """A line that is `tool[input]` or `Finish[answer]` without a label.
+
+    A tool that may change something counts in the last line only: before other words its name may be a mere thought.
+    """
     text = unfenced(text)
     for match in _BARE_CALL.finditer(text):
         name = match.group("name").strip()
-        if any(tool.name == name for tool in reader.tools) or means_finish(name, reader.tools):
-            body = text[match.start() :]
+        body = text[match.start() :]
+        tool = next((tool for tool in reader.tools if tool.name == name), None)
+        if means_finish(name, reader.tools) or (tool and (tool.risk == "read" or _ends_with_call(body))):
             return _bracketed(body, body, text[: match.start()].strip(), reader, cut)
     return reader.problem("no_action")
+
+
+def _ends_with_call(body: str) -> bool:
+    """Whether nothing stands behind the call at the beginning but other labelled parts."""
+    parts = sections(body)
+    return body[: parts[0].label_at if parts else None].rstrip("` \t\n").endswith("]")
 
 
 def _thought(text: str, before: list[Section]) -> str:

@@ -286,6 +286,8 @@ BRACKET = {
     "two calls": ("Action: search[gull] and then search[tern]", ("search", GULL)),
     "invented observation": ("Action: search[gull]\nObservation: [9 m]\nAction: delete_all[]", ("search", GULL)),
     "no label": ("Thought: t\nsearch[gull]", ("search", GULL)),
+    "no label, a write": ("Thought: t\ndelete_all[]\nObservation: done", ("delete_all", {})),
+    "no label, a write that is only thought of": ("Thought: I could use\ndelete_all[]\nbut no.", "no_action"),
     "labelled input": ("Action: search\nAction Input: gull", ("search", GULL)),
     "finish": ("Action: Finish[12 m [±1]]", "12 m [±1]"),
     "finish in Chinese": ("思考：好\n行动：Finish[42 米]", "42 米"),
