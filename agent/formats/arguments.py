@@ -13,9 +13,12 @@ from ...tools.definition import ToolError
 from .base import Reason, Tool
 from .fitting import ArgumentError, from_list, named, only_parameter, only_parameter_type, properties, unwrapped
 from .lenient_json import JsonError, JsonErrorKind, read_value, without_surrogates
-from .text import without_open_fence, without_stop_word
+from .text import sections, without_open_fence, without_stop_word
 
 _FENCED = re.compile(r"(?:`{3,}|~{3,})[\w+-]*[^\S\n]*\n?(.*)", re.DOTALL)
+_CODE_BLOCK = re.compile(
+    r"\s*(?P<fence>`{3,}|~{3,})[\w+-]*[^\S\n]*\n(?P<code>(?:(?!`{3}|~{3})[^\n]*\n)*?)(?P=fence)[^\S\n]*$", re.MULTILINE
+)
 _CLOSING_FENCE = re.compile(r"\n?[^\S\n]*(?:`{3,}|~{3,})")
 _LANGUAGE_WORD = re.compile(r"json\s*(?=[{\[｛])", re.IGNORECASE)
 _AFTER_ARGUMENTS = re.compile(r"[\s`}\])\]｝］;；.。]*(?:<[^>\n]*>\s*)*")
@@ -41,7 +44,7 @@ def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = Fals
     Raises:
         ArgumentError: they do not fit, or are not whole.
     """
-    text = _without_fence(written)
+    text = _unfenced(written, following)
     opening = text[:1]
     if opening and opening in "{｛":
         return from_value(tool, _read_object(text, _without_fence(following)))
@@ -168,6 +171,17 @@ def _without_fence(text: str) -> str:
     if closing is None:
         raise ArgumentError("truncated_or_empty", "the code fence around the input is not closed")
     return inside[: closing.start()].strip("\n")
+
+
+def _unfenced(written: str, following: str) -> str:
+    """The input without its fence, in which lines may stand that look like labels."""
+    try:
+        return _without_fence(written)
+    except ArgumentError:
+        inside = _CODE_BLOCK.match(following)
+        if inside is None or any(part.kind == "observation" for part in sections(inside["code"])):
+            raise
+        return inside["code"].strip("\n")
 
 
 def _read_object(text: str, following: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from .arguments import from_text
@@ -21,6 +22,9 @@ from .text import (
     one_label_a_line,
     sections,
     unfenced,
+    with_usual_labels,
+    without_bold_lines,
+    without_fence_lines,
     without_open_fence,
     without_stop_word,
 )
@@ -36,17 +40,28 @@ Read = Action | FinalAnswer | FormatProblem
 
 def read_labelled(text: str, reader: CallReader, cut: bool) -> Read:
     """What the first action or final answer says; `cut` means that the text's end is missing."""
-    text = unfenced(text)
+    text = without_bold_lines(unfenced(text))
+    text = text if _says_something(text) else _with_usual_labels(text, reader)
+    text = text if _says_something(text) else one_label_a_line(text)
     parts = sections(text)
-    if not any(part.kind in ("action", "final") for part in parts):
-        text = one_label_a_line(text)
-        parts = sections(text)
     for at, part in enumerate(parts):
         if part.kind == "final" and (answer := _final(text, parts, at, reader, cut)):
             return answer
         if part.kind == "action" and not _names_nothing(text[part.start : part.end], reader):
             return _action(text, part, parts[at + 1 : at + 2], _thought(text, parts[:at]), reader, cut)
     return reader.problem("no_action")
+
+
+def _says_something(text: str) -> bool:
+    return any(part.kind in ("action", "final") for part in sections(text))
+
+
+def _with_usual_labels(text: str, reader: CallReader) -> str:
+    """The text with the usual labels, where it then has an answer or calls a tool that exists; else as it is."""
+    usual = with_usual_labels(text)
+    first = next((part for part in sections(usual) if part.kind in ("action", "final")), None)
+    name = usual[first.start : first.end].strip().partition("\n")[0] if first else ""
+    return usual if first and (first.kind == "final" or find_tool(name, reader.tools)) else text
 
 
 def read_bare_call(text: str, reader: CallReader, cut: bool) -> Read:
@@ -83,7 +98,10 @@ def _names_nothing(body: str, reader: CallReader) -> bool:
 def _final(text: str, parts: list[Section], at: int, reader: CallReader, cut: bool) -> Read | None:
     """The answer up to the next label that begins another turn; None when nothing stands there but more follows."""
     after = parts[at + 1 :]
-    end = next((part.label_at for part in after if part.kind not in ("final", "input")), len(text))
+    end = next(
+        (part.label_at for part, next_ in pairwise([*after, None]) if _ends_answer(text, part, next_, reader)),
+        len(text),
+    )
     answer = without_stop_word(without_open_fence(text[parts[at].start : end].strip()))
     if not answer and any(part.kind in ("action", "final") for part in after):
         return None
@@ -92,12 +110,27 @@ def _final(text: str, parts: list[Section], at: int, reader: CallReader, cut: bo
     return FinalAnswer(answer, _thought(text, parts[:at]))
 
 
+def _ends_answer(text: str, part: Section, following: Section | None, reader: CallReader) -> bool:
+    """Whether a label in an answer begins another turn. `Action: repaint it` does not: it calls nothing."""
+    if part.kind != "action":
+        return part.kind not in ("final", "input")
+    body = text[part.start : part.end].strip()
+    call = _CALL.match(body)
+    name = call["name"] if call else body.partition("\n")[0]
+    return (
+        (following is not None and following.kind == "input")
+        or means_nothing(body)
+        or means_finish(name, reader.tools)
+        or find_tool(name, reader.tools) is not None
+    )
+
+
 def _action(text: str, part: Section, after: list[Section], thought: str, reader: CallReader, cut: bool) -> Read:
     body = text[part.start : part.end]
     written = after[0] if after and after[0].kind == "input" else None
     if written is None:
         return _without_input(body, text[part.start :], thought, reader, cut and not after)
-    name = body.strip()
+    name = without_fence_lines(body).strip()
     call = _CALL.match(name)
     if call and find_tool(name, reader.tools) is None:
         name = call.group("name")

@@ -8,7 +8,7 @@ import unicodedata
 
 from .base import Tool, Tools
 
-_WRAPPING = " \t\r\n`'\"“”‘’「」[]【】［］<>《》*_.,:;。，：；()（）"
+_WRAPPING = " \t\r\n\u200b\ufeff`'\"“”‘’「」[]【】［］<>《》*_.,:;。，：；()（）"
 _PREFIX = re.compile(r"(?:functions?|tools?|default_api)[.:/]", re.IGNORECASE)
 _SUFFIX = re.compile(r"\(\s*\)$|:\d+$|<\|.*$")  # the last: marks of a chat template that a server let through
 _VERB = re.compile(
@@ -17,7 +17,10 @@ _VERB = re.compile(
 )
 _NOUN = re.compile(r"\s+(?:tool|function)$|\s*(?:工具|函数)$", re.IGNORECASE)
 _FINISH = {"finish", "final_answer", "finalanswer", "final", "answer", "done", "完成", "结束", "最终答案", "回答"}
-_NOTHING = {"", "none", "n/a", "na", "no_action", "null", "无", "没有"}
+_NOTHING = re.compile(
+    r"(?:none|n/?a|null|no_(?:action|tool)s?)?(?:_(?:is_|are_)?(?:needed|required|necessary))?"
+    r"|(?:无|没有|无需|不需要)(?:调用|使用)?(?:行动|工具)?"
+)
 
 
 def find_tool(written: str, tools: Tools) -> Tool | None:
@@ -57,7 +60,7 @@ def means_finish(written: str, tools: Tools) -> bool:
 
 def means_nothing(written: str) -> bool:
     """Whether the model says that it calls no tool."""
-    return fold(written) in _NOTHING
+    return _NOTHING.fullmatch(fold(written)) is not None
 
 
 def fold(name: str) -> str:

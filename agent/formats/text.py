@@ -23,11 +23,29 @@ _LABELS: dict[Kind, str] = {
 }
 _ALTERNATIVES = "|".join(f"(?P<{kind}>{words})" for kind, words in _LABELS.items())
 _LABEL = re.compile(
-    rf"^[^\S\n]*(?:[>#*_•-]+[^\S\n]*)*(?:{_ALTERNATIVES})[^\S\n]*\d*[^\S\n]*(?:\*\*|__)?[:：](?:\*\*|__)?",
+    r"^[^\S\n]*(?:[>#*_•-]+[^\S\n]*)*(?:(?<=[*_])(?P<bold>))?"
+    rf"(?:{_ALTERNATIVES})[^\S\n]*\d*[^\S\n]*(?P<closed>[*_]{{1,2}})?[:：](?(bold)(?(closed)|[*_]{{0,2}}))",
     re.IGNORECASE | re.MULTILINE,
+)
+_BOLD_LINE = re.compile(
+    r"^(?P<before>[^\S\n]*)(?P<mark>\*\*|__)(?P<line>(?:(?!(?P=mark)|[:：]).)+[:：](?:(?!(?P=mark)).)+)(?P=mark)[^\S\n]*$",
+    re.MULTILINE,
 )
 _INLINE_CALL = re.compile(r"(?<=[\s.。!！])(?=(?:Action|行动)\s*[:：][^\n:：]{1,80}?(?:Action Input|行动输入)\s*[:：])")
 _INLINE_INPUT = re.compile(r"(?<=\S)[^\S\n]+(?=(?:Action Input|行动输入)\s*[:：])")
+
+_LOOSE_LABELS = {
+    "Action Input": r"(?:action|tool)[ _-]?input|input|(?:行动|动作|操作|工具)?输入|参数",
+    "Action": r"action|tool(?:[ _-]?name)?|行动|动作|操作|工具(?:调用|名称)?",
+    "Thought": "thought|思考",
+    "Final Answer": "final[ _-]?answer|最终答案",
+}
+_LOOSE_LABEL = re.compile(
+    r"^[^\S\n]*(?:[>#•-]+[^\S\n]*)*(?:\d{1,3}[.)、][^\S\n]*)?(?P<open>【)?[*_]*"
+    rf"(?:{'|'.join(f'({words})' for words in _LOOSE_LABELS.values())})"
+    r"[^\S\n]*(?:\[?\d+\]?)?[*_]*(?(open)】)[^\S\n]*(?:[:：]|$|(?<=】))[*_]*",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 _THINK = r"think(?:ing)?|thought|reasoning|reflection|seed:think"
 _OPEN_THINK = re.compile(rf"<(?:{_THINK})>|◁think▷|(?-i:\[THINK\])", re.IGNORECASE)
@@ -40,6 +58,7 @@ _CHANNEL_MARKS = re.compile(
 _INSIDE_CALL = re.compile(r"[{\[｛［]|^\W*(?:action|行动|动作)\b.*?[:：]", re.IGNORECASE | re.MULTILINE)
 _END_TOKENS = re.compile(r"(?:<\|(?:im_end|eot_id|endoftext|end|eom_id)\|>|</s>|<｜end▁of▁sentence｜>)\s*$")
 _FENCE_LINE = re.compile(r"^\s*(?:`{3,}|~{3,})", re.MULTILINE)
+_ONLY_FENCE = re.compile(r"^[^\S\n]*(?:`{3,}|~{3,})\w*[^\S\n]*$", re.MULTILINE)
 _LAST_LINE = re.compile(r"\n[^\S\n]*([^\n]*?)[^\S\n]*$")
 _STOP_WORDS = ("Observation:", "观察：", "观察:")
 
@@ -131,6 +150,11 @@ def without_open_fence(text: str) -> str:
     return text
 
 
+def without_fence_lines(text: str) -> str:
+    """The text without lines that are nothing but a code fence."""
+    return _ONLY_FENCE.sub("", text)
+
+
 def without_stop_word(text: str) -> str:
     """The text without a last line that is the beginning of `Observation:`, as cut stop sequences leave it."""
     last = _LAST_LINE.search(text)
@@ -142,6 +166,24 @@ def without_stop_word(text: str) -> str:
 def one_label_a_line(text: str) -> str:
     """A call written along one line (`… Action: a Action Input: b`) with each label on a line of its own."""
     return _INLINE_INPUT.sub("\n", _INLINE_CALL.sub("\n", text))
+
+
+def without_bold_lines(text: str) -> str:
+    """Labelled lines that as a whole are bold (`**Action: search**`) without the marks around them."""
+    return _BOLD_LINE.sub(
+        lambda line: line[0] if not _LABEL.match(line["line"]) else line["before"] + line["line"], text
+    )
+
+
+def with_usual_labels(text: str) -> str:
+    """The text with labels of other words, of numbered lists and of headings (`2. Tool: search`, `【行动】search`)
+    as the usual ones. Such words stand in plain text too: use it where no label was found."""
+    return _LOOSE_LABEL.sub(lambda label: f"{_usual_label(label)}: ", text)
+
+
+def _usual_label(loose: re.Match[str]) -> str:
+    groups = loose.groups()[-len(_LOOSE_LABELS) :]
+    return next(label for label, found in zip(_LOOSE_LABELS, groups, strict=True) if found)
 
 
 def sections(text: str) -> list[Section]:
