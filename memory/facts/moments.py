@@ -102,8 +102,8 @@ def _is_year(plain: str, word: str, at: int, stop: int, floor: int, end: int) ->
         return False
     if at > floor and plain[at - 1] in "$€£¥=#_-+.":
         return False
-    before = plain[max(floor, at - 16) : at].lower().rstrip(" (")
-    previous = before.rsplit(None, 1)[-1] if before else ""
+    before = plain[max(floor, at - 16) : at].lower().rstrip(" (").split()
+    previous = before[-1] if before else ""
     if previous.strip("(,\"'") in _YEAR_WORDS or re.fullmatch(r"[qh]\d", previous):
         return True
     return len(word) > 4 and word[4:].strip()[:1].lower() in ("q", "h", "b", "a")

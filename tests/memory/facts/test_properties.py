@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from carryforward.memory.facts import Fact, WorkingFacts, check_figures, extract_facts
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 PIECES = [
@@ -22,6 +22,8 @@ ANY_TEXT = st.one_of(SOUP, st.text(max_size=300), st.binary(max_size=300).map(la
 
 @settings(max_examples=300, deadline=None)
 @given(ANY_TEXT)
+@example("\n2019 was warm")
+@example("  \n (2019")
 def test_spans_are_exact_and_in_order_and_numbers_finite(text: str) -> None:
     facts = extract_facts(text, source="m1")
     for fact in facts:
