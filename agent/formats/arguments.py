@@ -12,7 +12,7 @@ from ...tools.arguments import fit_arguments
 from ...tools.definition import ToolError
 from .base import Reason, Tool
 from .fitting import ArgumentError, from_list, named, only_parameter, only_parameter_type, properties, unwrapped
-from .lenient_json import JsonError, JsonErrorKind, read_value, without_surrogates
+from .lenient_json import QUOTES, JsonError, JsonErrorKind, read_value, without_surrogates
 from .text import sections, without_open_fence, without_stop_word
 
 _FENCED = re.compile(r"(?:`{3,}|~{3,})[\w+-]*[^\S\n]*\n?(.*)", re.DOTALL)
@@ -50,7 +50,7 @@ def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = Fals
         return from_value(tool, _read_object(text, _without_fence(following)))
     if opening and opening in "[［" and only_parameter_type(tool) != "string":
         return from_value(tool, _read(text))
-    if opening and opening in "\"'“‘":
+    if opening in QUOTES:
         quoted = _read_quoted(text)
         if quoted is not None:
             return from_value(tool, quoted)

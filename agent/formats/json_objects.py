@@ -11,7 +11,7 @@ from typing import Any, cast
 from .arguments import from_value
 from .base import Action, FinalAnswer, FormatProblem, Tool
 from .calls import CallReader
-from .lenient_json import JsonError, read_value
+from .lenient_json import QUOTES, JsonError, read_value
 from .names import fold_key, means_finish, means_nothing
 
 # Keys as `fold_key` gives them
@@ -23,7 +23,7 @@ _INPUT = (
 )
 _ANSWER = ("finalanswer", "answer", "最终答案", "答案")
 _THOUGHT = ("thought", "thoughts", "thinking", "reasoning", "思考", "想法")
-_OBJECT = re.compile(r"[{｛]\s*(?:[\"'“‘]|[\w-]+\s*[:：]|[}｝]|$)")
+_OBJECT = re.compile(rf"[{{｛]\s*(?:\\?[{''.join(QUOTES)}]|[\w-]+\s*[:：]|[}}｝]|//|/\*|#|$)")
 _MAX_WRAPPING = 3
 
 Fields = Mapping[str, Any]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 from .arguments import from_text
@@ -98,10 +97,8 @@ def _names_nothing(body: str, reader: CallReader) -> bool:
 def _final(text: str, parts: list[Section], at: int, reader: CallReader, cut: bool) -> Read | None:
     """The answer up to the next label that begins another turn; None when nothing stands there but more follows."""
     after = parts[at + 1 :]
-    end = next(
-        (part.label_at for part, next_ in pairwise([*after, None]) if _ends_answer(text, part, next_, reader)),
-        len(text),
-    )
+    turns = (part for number, part in enumerate(after) if _ends_answer(text, part, after[number + 1 :], reader))
+    end = next((part.label_at for part in turns), len(text))
     answer = without_stop_word(without_open_fence(text[parts[at].start : end].strip()))
     if not answer and any(part.kind in ("action", "final") for part in after):
         return None
@@ -110,19 +107,16 @@ def _final(text: str, parts: list[Section], at: int, reader: CallReader, cut: bo
     return FinalAnswer(answer, _thought(text, parts[:at]))
 
 
-def _ends_answer(text: str, part: Section, following: Section | None, reader: CallReader) -> bool:
+def _ends_answer(text: str, part: Section, after: list[Section], reader: CallReader) -> bool:
     """Whether a label in an answer begins another turn. `Action: repaint it` does not: it calls nothing."""
     if part.kind != "action":
         return part.kind not in ("final", "input")
     body = text[part.start : part.end].strip()
     call = _CALL.match(body)
     name = call["name"] if call else body.partition("\n")[0]
-    return (
-        (following is not None and following.kind == "input")
-        or means_nothing(body)
-        or means_finish(name, reader.tools)
-        or find_tool(name, reader.tools) is not None
-    )
+    with_input = bool(after) and after[0].kind == "input"
+    said = means_nothing(body) or means_finish(name, reader.tools) or find_tool(name, reader.tools) is not None
+    return with_input or said
 
 
 def _action(text: str, part: Section, after: list[Section], thought: str, reader: CallReader, cut: bool) -> Read:

@@ -15,8 +15,12 @@ from ...memory.messages import clean
 
 _MAX_DEPTH = 64
 _MAX_DIGITS = 300
-_CLOSING_QUOTES = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'", "「": "」", "＂": "＂"}
-_SPACE = re.compile(r"(?:\s+|//[^\n]*\n|/\*.{0,1000}?\*/)*", re.DOTALL)
+# a quote and those that may close it
+_PAIRS = ('""', "''", "``", "＂＂", "＇＇", '“”“"', '””"', "‘’‘'", "’’'", "「」", "『』", "«»", '„“”"')
+_CLOSING_QUOTES = {pair[0]: pair[1:] for pair in _PAIRS}
+QUOTES = frozenset(_CLOSING_QUOTES)
+"""What a text may begin with."""
+_SPACE = re.compile(r"(?:\s+|(?://|#)[^\n]*\n|/\*.{0,1000}?\*/)*", re.DOTALL)
 _BLANKS = re.compile(r"\s*")
 _BARE_KEY = re.compile(r"[\w$][\w$.-]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$")
@@ -25,6 +29,9 @@ _QUOTED = "|".join(rf"{quote}(?:\\.|[^\n\\{ends}])*[{ends}]" for quote, ends in 
 _NEXT_KEY = re.compile(rf"\s*(?:{_QUOTED}|[\w$][\w$.-]*)\s*[:：]")
 _CONSTANTS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", "\n": ""}
+_TUPLE = re.compile(r"\(\s*(?:[\"'(\[{]|[+-]?[\d.]+\s*,)")
+_ESCAPED = re.compile(r"[{｛]\s*\\[\"']|\[\s*(?:[{｛]\s*)?\\[\"']")  # encoded once more, without the quotes around it
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")  # the start of a Windows path whose backslashes are not escaped
 _HEX_ESCAPE = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})")
 
@@ -54,9 +61,23 @@ def read_value(text: str, start: int = 0) -> tuple[Any, int]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and _ends_early(error, text):
             raise JsonError("truncated", "the text ends before the value does") from error
+        if _ESCAPED.match(text, start):
+            return _read_escaped(text, start)
         reader = _Reader(text, start)
         value, end = reader.value(0, closers=""), reader.at
     return without_surrogates(value), end
+
+
+def _read_escaped(text: str, start: int) -> tuple[Any, int]:
+    """A value whose quotes are escaped, as in `{\\"a\\": 1}`."""
+    plain = _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text[start:])
+    value, length = read_value(plain)
+    taken = 0  # characters of the text; each escape is one more of them
+    for piece in re.finditer(r"\\.|.", text[start:], re.DOTALL):
+        if length == 0:
+            break
+        length, taken = length - 1, taken + len(piece[0])
+    return value, start + taken
 
 
 def _ends_early(error: json.JSONDecodeError, text: str) -> bool:
@@ -135,18 +156,20 @@ class _Reader:
         char = self._peek()
         if char in "{｛":
             return self._object(depth)
-        if char in "[［":
+        if char in "[［" or _TUPLE.match(self.text, self.at):
             return self._array(depth)
         if char in _CLOSING_QUOTES:
             return self._string(closers)
-        return self._bare()
+        return self._bare(closers)
 
     def _object(self, depth: int) -> dict[str, Any]:
         self.at += 1
+        if depth < _MAX_DEPTH and self._peek() in "{｛":
+            return self._doubled(depth)
         pairs: list[tuple[str, Any]] = []
         while self._peek() not in "}｝":
             key = self._key()
-            if self._peek() not in ":：":
+            if self._peek() not in ":：=＝":
                 self._fail(f"a colon is missing after the key {key[:60]!r}")
             self.at += 1
             pairs.append((key, self.value(depth + 1, closers=",，}｝")))
@@ -154,12 +177,21 @@ class _Reader:
         self.at += 1
         return _unique(pairs)
 
+    def _doubled(self, depth: int) -> dict[str, Any]:
+        """An object in braces that are doubled, as in templates of prompts."""
+        value = self._object(depth + 1)
+        if self._peek() not in "}｝":
+            self._fail("expected }")
+        self.at += 1
+        return value
+
     def _array(self, depth: int) -> list[Any]:
+        closing = ")" if self.text[self.at] == "(" else "]］"
         self.at += 1
         items: list[Any] = []
-        while self._peek() not in "]］":
-            items.append(self.value(depth + 1, closers=",，]］"))
-            self._comma("]］")
+        while self._peek() not in closing:
+            items.append(self.value(depth + 1, closers=f",，{closing}"))
+            self._comma(closing)
         self.at += 1
         return items
 
@@ -229,14 +261,17 @@ class _Reader:
             return char
         return _ESCAPES.get(char, "\\" + char)  # a path or a regular expression, written without care
 
-    def _bare(self) -> Any:
+    def _bare(self, closers: str) -> Any:
         match = _BARE_VALUE.match(self.text, self.at)
         if not match:
             self._fail("expected a value")
-        if match.end() == len(self.text):
+        word, end = match.group(), match.end()
+        if ")" in closers and ")" in word:  # the end of a tuple
+            word = word.partition(")")[0]
+            end = self.at + len(word)
+        if end == len(self.text):
             raise JsonError("truncated", "the text ends inside a value")
-        self.at = match.end()
-        word = match.group().strip()
+        self.at, word = end, word.strip()
         if word in _CONSTANTS:
             return _CONSTANTS[word]
         if _NUMBER.match(word):
