@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 Cell = tuple[int, int]
 
 _RULE = re.compile(r"[ \t]*+[|+]?[ \t:]*+[-=]{2,}+[ \t:|+=-]*+$")
-_PIPE_RULE = re.compile(
-    r"(?m)^[ \t]*+[|+]?[ \t:]*+[-=]{2,}+[ \t:]*+[|+][ \t:|+=-]*+$|^[ \t]*+\|[ \t:]*+-++[ \t:]*+\|?[ \t]*+$"
+_PIPE_RULE = re.compile(  # a literal beginning lets the search skip at full speed
+    r"(?m)\n([ \t]*+(?:[|+]?[ \t:]*+[-=]{2,}+[ \t:]*+[|+][ \t:|+=-]*+|\|[ \t:]*+-++[ \t:]*+\|?[ \t]*+))$"
 )
-_GAP = re.compile(r"  (?<=[^\s|]  ) *(?=\S)")  # a literal beginning lets the search skip at full speed
+_GAP = re.compile(r"  (?<=[^\s|]  ) *(?=\S)")
 _WIDE = re.compile(r" {2,}|\t")
 _ROW_TAG = re.compile(r"<tr\b[^>]{0,200}>", re.IGNORECASE)
 _CELL_TAG = re.compile(r"<t([dh])\b[^>]{0,200}>", re.IGNORECASE)
-_FENCE = re.compile(r"(?:\A|```[a-z]*\n|<output>\n)")
+_FENCES = (re.compile(r"```[a-z]*\n"), re.compile(r"<output>\n"))
 _NUMERIC = re.compile(r"[-+$€£¥(]*\.?\d[\d.,' ]*[%)kKMB]?$")
 MAX_COLUMNS = 60
 
@@ -130,18 +130,19 @@ def _words(text: str, cells: list[Cell]) -> list[str]:
 def _pipe_tables(text: str) -> Iterator[Table]:
     """Markdown and SQL clients: a rule line below the headings, cells between pipes."""
     done = 0
-    for rule in _PIPE_RULE.finditer(text):
-        if rule.start() < done:
+    for rule in _PIPE_RULE.finditer("\n" + text):
+        begin, end = rule.start(), rule.end() - 1  # in the text itself, which has no line break before it
+        if begin < done:
             continue
-        start, stop = _line_before(text, rule.start())
+        start, stop = _line_before(text, begin)
         headed = "|" in text[start:stop] and not _RULE.match(text, start, stop)
-        if not headed and not rule[0].lstrip().startswith("+"):
+        if not headed and not rule[1].lstrip().startswith("+"):
             continue
-        rows, done = _pipe_rows(text, rule.end() + 1)
+        rows, done = _pipe_rows(text, end + 1)
         if headed:
             first = _split(text, start, stop, "|")
         else:
-            start, first, rows = rule.start(), rows[0] if rows else [], rows[1:]
+            start, first, rows = begin, rows[0] if rows else [], rows[1:]
         if not rows:
             continue
         headings, done = _words(text, first), rows[-1][-1][1] + 1
@@ -163,12 +164,11 @@ def _pipe_rows(text: str, start: int) -> tuple[list[list[Cell]], int]:
 def _separated(text: str) -> Iterator[Table]:
     """CSV and TSV that begin the text, a fenced block or an output."""
     end = 0
-    for opening in _FENCE.finditer(text):
-        start = opening.end()
+    for start in sorted((0, *(opening.end() for fence in _FENCES for opening in fence.finditer(text)))):
         if start < end:
             continue
-        head_end = text.find("\n", start)
-        if head_end < 0 or head_end - start > 2000:
+        head_end = text.find("\n", start, start + 2001)
+        if head_end < 0:
             continue
         head = text[start:head_end]
         mark = "\t" if head.count("\t") >= 1 else ","
@@ -223,12 +223,12 @@ def _adjacent(text: str, end: int, start: int) -> bool:
 def _fixed_table(text: str, block: list[Cell]) -> Table | None:
     if len(block) < 3:
         return None
-    rows = [_split_wide(text, a, b) for a, b in block]
-    headings = _words(text, rows[0])
+    headings = _words(text, _split_wide(text, *block[0]))
     width = len(headings)
     if width < 2 or any(_NUMERIC.match(h) or len(h) > 30 for h in headings):
         return None
-    body = [r for r in rows[1:] if not _RULE.match(text, r[0][0], r[-1][1])]
+    rows = (_split_wide(text, a, b) for a, b in block[1:])
+    body = [r for r in rows if not _RULE.match(text, r[0][0], r[-1][1])]
     same = sum(1 for r in body if len(r) in (width, width + 1))
     numeric = sum(1 for r in body if any(_NUMERIC.match(text[a:b]) for a, b in r))
     if not body or same < 0.8 * len(body) or numeric < 0.5 * len(body):
