@@ -43,7 +43,7 @@ class ExtractiveSummarizer:
         """The new summary in at most `max_tokens` tokens."""
         lines = [line for line in previous.split("\n") if line]
         lines += [text for step in steps if (text := self._step(step))]
-        while lines and self._counter.count("\n".join(lines)) > max_tokens:
+        while lines and self._counter.count_by_line("\n".join(lines)) > max_tokens:
             if len(lines) < 4:
                 lines.pop(0)
             else:

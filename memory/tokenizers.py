@@ -34,6 +34,7 @@ class Tokenizer(Protocol):
     exact: bool
 
     def count(self, text: str) -> int: ...
+    def pieces(self, text: str) -> list[str]: ...
     def head(self, text: str, max_tokens: int) -> str: ...
     def tail(self, text: str, max_tokens: int) -> str: ...
 
@@ -101,6 +102,12 @@ def _warn_of_estimate() -> None:
     )
 
 
+# No token crosses this place: the patterns with which tiktoken's encodings cut a text before they pair bytes end a
+# run of blanks with its last line end, and take further line ends and (o200k) slashes to the sign before them
+# (https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py).
+_LINE_END = re.compile(r"\n(?=[^\s/])")
+
+
 class BytePairs:
     """A tiktoken encoding."""
 
@@ -111,6 +118,11 @@ class BytePairs:
 
     def count(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text))
+
+    def pieces(self, text: str) -> list[str]:
+        """Parts of the text whose counts add up to its own, one a line or some lines."""
+        *lines, last = _LINE_END.split(text)
+        return [*(line + "\n" for line in lines), last]
 
     def head(self, text: str, max_tokens: int) -> str:
         tokens = self._encoding.encode_ordinary(text[: max(0, max_tokens) * _CHARACTERS_A_TOKEN])
@@ -152,6 +164,9 @@ class Estimate:
 
     def count(self, text: str) -> int:
         return math.ceil(sum(self._tokens(m) for m in _PIECE.finditer(text)))
+
+    def pieces(self, text: str) -> list[str]:
+        return [text]
 
     @staticmethod
     def _tokens(piece: re.Match[str]) -> float:

@@ -28,8 +28,8 @@ PROPERTY_FRAME = 3
 ENUM_ITEM_FRAME = 3
 TOOLS_END = 12
 
-_CACHED_TEXTS = 8192
-_LONG_TEXT = 4096  # characters; longer texts are remembered by their hash
+_CACHED_TEXTS = 32_768
+_LONG_TEXT = 1024  # characters; longer texts are remembered by their hash
 
 
 class BudgetError(ValueError):
@@ -89,14 +89,18 @@ class TokenCounter:
                 self._counts.popitem(last=False)
         return known
 
-    def message(self, message: Message | Mapping[str, Any]) -> int:
-        """Tokens of one message with its framing."""
+    def count_by_line(self, text: str) -> int:
+        """The same as `count`; sooner where most lines were counted before, as in a text that is written anew."""
+        return sum(map(self.count, self._tokenizer.pieces(text))) if "\n" in text else self.count(text)
+
+    def message(self, message: Message | Mapping[str, Any], *, by_line: bool = False) -> int:
+        """Tokens of one message with its framing; `by_line` where most lines of its content were counted before."""
         m = message if isinstance(message, Message) else Message.from_dict(message)
         total = MESSAGE_FRAME + ROLE_TOKENS
         if isinstance(m.content, list):
             total += sum(self._part(part) for part in m.content)
         elif m.content:
-            total += self.count(m.content)
+            total += self.count_by_line(m.content) if by_line else self.count(m.content)
         if m.name:
             total += NAME_FRAME + self.count(m.name)
         for call in m.tool_calls:

@@ -195,7 +195,7 @@ class View:
             calls = zip(shown.tool_calls, edit.arguments, strict=True)
             shown = replace(shown, tool_calls=tuple(replace(call, arguments=text) for call, text in calls))
         self.tokens -= line.tokens
-        line.wire, line.tokens = shown.to_dict(), self.counter.message(shown)
+        line.wire, line.tokens = shown.to_dict(), self.counter.message(shown, by_line=edit.action == "carry")
         self.tokens += line.tokens
         if line.ref == self.task and not self.block:
             self.task_tokens = line.tokens

@@ -59,6 +59,12 @@ def test_any_text_can_be_counted(text: str) -> None:
     assert COUNTER.count(text) >= 0
 
 
+@given(st.text("ab1 \n\r\t/.,-'sé三\u3000\u00a0\x1c\x85<|{😀\ud83d", max_size=40))
+def test_lines_counted_apart_give_the_count_of_the_whole(text: str) -> None:
+    counter = TokenCounter(encoding="cl100k_base")
+    assert counter.count_by_line(text) == counter.count(text)
+
+
 def test_long_runs_of_one_character_are_counted() -> None:
     assert COUNTER.count("a" * 100_000) == 12_500
     assert COUNTER.count("中" * 100_000) == 100_000
