@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import NamedTuple
@@ -11,7 +12,8 @@ from .rendering import Item, written
 MAX_TEXT = 160
 """Characters of the longest fact that is shown."""
 SEPARATOR = 1
-"""Tokens between two values, or two lines."""
+"""Tokens between two values."""
+_WORD = re.compile(r"\d+|[^\W\d\u2e80-\uffef]+|[\u2e80-\uffef]")
 
 
 class _Line(NamedTuple):
@@ -26,7 +28,8 @@ class _Line(NamedTuple):
 def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int], visible: str = "") -> str:
     """The lines of the best items that take at most `budget_tokens`: one a source, in the order in which they came.
 
-    Values that stand in `visible` are left out, and values inside a longer one that is shown already.
+    Values that stand in `visible` are left out, and values inside a longer one that is shown already. `measure` counts
+    the tokens of a value, or of one or more lines.
     """
     chosen = _choose(items, budget_tokens, measure, visible)
     lines: dict[str | None, _Line] = {}
@@ -37,9 +40,9 @@ def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int]
         for source, group in groups.items():
             if source not in lines or lines[source].values != len(group):  # values only leave, so as many are the same
                 text = written(group)
-                lines[source] = _Line(min(i.entry.last for i in group), text, measure(text) + SEPARATOR, len(group))
+                lines[source] = _Line(min(i.entry.last for i in group), text, measure(text + "\n"), len(group))
         shown = [lines[source] for source in groups]
-        tokens = sum(line.tokens for line in shown) - SEPARATOR
+        tokens = sum(line.tokens for line in shown)
         if tokens <= budget_tokens:
             text = "\n".join(line.text for line in sorted(shown, key=itemgetter(0)))
             tokens = measure(text)
@@ -52,14 +55,31 @@ def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int]
 def _choose(items: Iterable[Item], room: int, measure: Callable[[str], int], visible: str) -> list[Item]:
     """The best items, as long as their values alone fit the room."""
     chosen: list[Item] = []
-    shown = ""
+    sight = _Sight(visible)
     for item in sorted(items, key=itemgetter(0)):
         text = item.line or item.fact.text
-        if text in visible or text in shown or (len(text) > MAX_TEXT and not item.line):
+        if text in sight or (len(text) > MAX_TEXT and not item.line):
             continue
         room -= measure(text) + SEPARATOR
         if room < 0:
             break
         chosen.append(item)
-        shown = f"{shown}\n{text}"
+        sight.add(text)
     return chosen
+
+
+class _Sight:
+    """What is in sight already: values in whole words of the text (12 is not in 2012), or inside one that is added."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._added = text, ""
+        self._words = frozenset(_WORD.findall(text))
+
+    def __contains__(self, value: str) -> bool:
+        words = _WORD.findall(value)
+        if self._words.issuperset(words) and (words == [value] or value in self._text):
+            return True
+        return value in self._added
+
+    def add(self, value: str) -> None:
+        self._added = f"{self._added}\n{value}"

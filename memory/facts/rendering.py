@@ -27,11 +27,6 @@ class Item(NamedTuple):
     line: str = ""
 
 
-def ranked(points: float, entry: Entry, fact: Fact, line: str = "") -> Item:
-    """An entry and its fact as an item with so many points."""
-    return Item((-points, -entry.last, fact.span), entry, fact, line)
-
-
 def estimate(text: str) -> int:
     """A cautious token count without a tokenizer: three characters a token, one for each Chinese character."""
     wide = sum(1 for c in text if c > "⺀")
@@ -77,8 +72,8 @@ def table_items(items: list[Item], used: Collection[str]) -> list[Item]:
         table = group[0].entry.table
         if table is not None:
             group.sort(key=itemgetter(0))
-            best = group[0]
-            out.append(ranked(0.5 - best.rank[0], best.entry, best.fact, describe(table, best.entry.cells)))
+            (points, last, place), best, fact, _ = group[0]
+            out.append(Item((points - 0.5, last, place), best, fact, describe(table, best.cells)))
             out.extend(group[:MAX_COLUMNS])
     return out
 

@@ -13,7 +13,7 @@ from .entries import Entry, Index
 from .extract import extract_facts
 from .fact import Fact
 from .ranking import standing, words_of
-from .rendering import Item, estimate, ranked, table_items
+from .rendering import Item, estimate, table_items
 
 PINNED = 1000.0
 WINDOW, OF_ONE, LOOKED_AT = 2000, 500, 20_000
@@ -237,8 +237,9 @@ class WorkingFacts:
         items: list[Item] = []
         for entry in entries:
             fact, last, uses = entry.fact, entry.last, 0
-            if fact.text in used_at:
-                last, uses = max(last, used_at[fact.text]), len(used[fact.text])
-            points = entry.worth(wanted) + standing(clock - last, entry.seen, uses)
-            items.append(ranked(points + PINNED if entry.pinned else points, entry, fact))
+            actions = used.get(fact.text)
+            if actions is not None:
+                last, uses = max(last, used_at[fact.text]), len(actions)
+            points = entry.worth(wanted) + standing(clock - last, entry.seen, uses) + PINNED * entry.pinned
+            items.append(Item((-points, -entry.last, fact.span), entry, fact))
         return items
