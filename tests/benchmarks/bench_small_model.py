@@ -45,7 +45,10 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "tools": Variant("tools"),
-    "tools, held": Variant("tools", ("--option", 'tool_choice="auto"'), ("--chat_format", "chatml-function-calling")),
+    # This chat format heeds no limit of a reply's length but the window's.
+    "tools, held": Variant(
+        "tools", ("--option", 'tool_choice="auto"'), ("--chat_format", "chatml-function-calling", "--n_ctx", "4096")
+    ),
     **{name: Variant(name) for name in ("react", "bracket", "json")},
     **{f"{name}, held": Variant(name, ("--constrain", "grammar")) for name in ("react", "bracket", "json")},
 }
