@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ...messages import Message, MessageError
 from ..transcripts import Transcript, TranscriptError
 from . import anthropic, chat, journals, langchain, openhands, react_text, swe_agent, tau_bench
 from .common import Draft, Reader, as_object
-from .documents import Document, documents, lines, magic
+from .documents import Document, documents, first_sign, lines, magic
 
 # The more particular shapes first: a chat list is what many of the others contain.
 _READERS: tuple[Reader, ...] = (tau_bench, swe_agent, openhands, langchain, anthropic, chat)
@@ -62,32 +62,37 @@ def _found(path: Path) -> Iterator[_Found]:
     if head.startswith(journals.MAGIC):
         yield from (_Found(1, draft) for draft in journals.drafts(path))
         return
-    opening = list(islice((line for line in lines(path) if line[1].strip()), _LOOK_AHEAD))
-    if opening and opening[0][1].lstrip()[0] in "[{":
+    sign = first_sign(path)
+    if sign in ("[", "{"):
         yield from _from_json(path)
-    elif any(react_text.has_label(line) for _, line in opening):
+    elif sign:
+        opening = list(islice((line for line in lines(path) if line[1].strip()), _LOOK_AHEAD))
+        if not any(react_text.has_label(line) for _, line in opening):
+            raise TranscriptError(f"{path}:{opening[0][0]}: not a transcript; known formats are {_KNOWN}")
         yield from (_Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
-    elif opening:
-        raise TranscriptError(f"{path}:{opening[0][0]}: not a transcript; known formats are {_KNOWN}")
 
 
 def _from_json(path: Path) -> Iterator[_Found]:
-    """A file is one run where its values are messages or events, else each value is a run or holds several."""
-    source = documents(path)
-    first = next(source, None)
-    if first is None:
+    """An array of messages or events is one run, and so is a file with one a line; else each value is a run or holds
+    several."""
+    empty = True
+    for _, values in groupby(documents(path), key=lambda document: document.array):
+        first = next(values)
+        empty = False
+        if _is_entry(first.value):
+            yield from _read(path, Document(first.line, [_entry(path, one) for one in chain([first], values)]))
+        else:
+            for document in chain([first], values):
+                yield from _read(path, document)
+    if empty:
         yield _Found(1, Draft([], "chat"))
-    elif _is_entry(first.value):
-        entries: list[Any] = []
-        for document in chain([first], source):
-            entry = as_object(document.value)
-            if not entry:
-                raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no message or event")
-            entries.append(entry)
-        yield from _read(path, Document(first.line, entries))
-    else:
-        for document in chain([first], source):
-            yield from _read(path, document)
+
+
+def _entry(path: Path, document: Document) -> dict[str, Any]:
+    entry = as_object(document.value)
+    if not entry:
+        raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no message or event")
+    return entry
 
 
 def _is_entry(value: Any) -> bool:

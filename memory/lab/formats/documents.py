@@ -1,31 +1,36 @@
 """JSON values of a file, one after the other, each with its line, without holding the file.
 
-A file that begins with `[` is read element by element, one that begins with `{` line by line; only a single object
-spread over several lines is read whole. Gzip is recognised by its magic number (RFC 1952).
+Arrays are read element by element, objects one by one, whether or not lines break between or inside them; only the
+value in hand is held whole. Gzip is recognised by its magic number (RFC 1952).
 """
 
 from __future__ import annotations
 
 import gzip
-import io
 import json
+import re
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, cast
 
 from ..transcripts import TranscriptError
 
 _GZIP = b"\x1f\x8b"
+_PIECE = 1 << 20  # bytes of a long line that are read at a time
+_CUT = 16  # characters; what the end of a piece may cut is no longer: an escape, a number's sign, `false`
+_BLANK, _BETWEEN = re.compile(r"\s*"), re.compile(r"[\s,]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value and the line it begins on."""
+    """A JSON value, the line it begins on, and the number of the array it is an element of (0: none)."""
 
     line: int
     value: Any
+    array: int = 0
 
 
 def magic(path: Path, size: int = 16) -> bytes:
@@ -34,11 +39,24 @@ def magic(path: Path, size: int = 16) -> bytes:
         return file.read(size)
 
 
-def open_text(path: Path) -> TextIO:
-    """The file as UTF-8 text, unzipped where it is gzipped."""
-    if magic(path).startswith(_GZIP):
-        return io.TextIOWrapper(gzip.open(path, "rb"), encoding="utf-8-sig")
-    return path.open(encoding="utf-8-sig")
+def _open(path: Path) -> BinaryIO:
+    """The file, unzipped where it is gzipped."""
+    return cast(BinaryIO, gzip.open(path, "rb")) if magic(path).startswith(_GZIP) else path.open("rb")
+
+
+def _pieces(path: Path, size: int) -> Iterator[tuple[int, str]]:
+    """The text of a file line by line, and lines longer than `size` bytes piece by piece, with line numbers from 1."""
+    decoder, number = getincrementaldecoder("utf-8-sig")(), 1
+    try:
+        with _open(path) as file:
+            while piece := file.readline(size):
+                yield number, decoder.decode(piece)
+                number += piece.endswith(b"\n")
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise TranscriptError(f"{path}:{number}: not UTF-8 text: {error.reason}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise TranscriptError(f"{path}:{number}: can't be read: {error}") from error
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -47,15 +65,17 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         TranscriptError: the file is not UTF-8, or a broken gzip file.
     """
-    number = 0
-    try:
-        with open_text(path) as file:
-            for number, line in enumerate(file, 1):
-                yield number, line.rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise TranscriptError(f"{path}:{number + 1}: not UTF-8 text: {error.reason}") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise TranscriptError(f"{path}:{number + 1}: can't be read: {error}") from error
+    for number, line in _pieces(path, -1):
+        yield number, line.rstrip("\r\n")
+
+
+def first_sign(path: Path) -> str:
+    """The first character of a file that is no blank; empty where there is none.
+
+    Raises:
+        TranscriptError: as `lines`.
+    """
+    return next((start[0] for _, piece in _pieces(path, _PIECE) if (start := piece.lstrip())), "")
 
 
 def documents(path: Path) -> Iterator[Document]:
@@ -64,81 +84,69 @@ def documents(path: Path) -> Iterator[Document]:
     Raises:
         TranscriptError: a value is not JSON; the text says where.
     """
-    source = lines(path)
-    for number, line in source:
-        start = line.lstrip()
-        if start.startswith("["):
-            yield from _Elements(path, number, start[1:], source).read()
-        elif start:
-            yield from _objects(path, number, start, source)
+    scan, array = _Scan(path), 0
+    while sign := scan.sign(_BLANK):
+        if sign != "[":
+            yield scan.value(0)
+            continue
+        array += 1
+        scan.move(1)
+        while (sign := scan.sign(_BETWEEN)) != "]":
+            if not sign:
+                raise TranscriptError(f"{path}:{scan.line}: the file ends inside an array")
+            yield scan.value(array)
+        scan.move(1)
 
 
-def _objects(path: Path, number: int, line: str, source: Iterator[tuple[int, str]]) -> Iterator[Document]:
-    """One object a line; where the first line is not complete, the rest of the file belongs to it."""
-    try:
-        yield Document(number, json.loads(line))
-    except (ValueError, RecursionError) as error:
-        rest = [text for _, text in source] if number == 1 else []
-        if not rest:
-            raise _broken(path, number, error) from error
-        yield Document(number, _parsed(path, number, "\n".join([line, *rest])))
+class _Scan:
+    """A position in the text of a file, of which the part from there to the end of the last piece read is held."""
 
+    def __init__(self, path: Path) -> None:
+        self.path, self.line = path, 1
+        self._text, self._at = "", 0
+        self._source = _pieces(path, _PIECE)
+        self._decoder = json.JSONDecoder()
 
-def _parsed(path: Path, number: int, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _broken(path, number, error) from error
-
-
-def _broken(path: Path, number: int, error: ValueError | RecursionError) -> TranscriptError:
-    if isinstance(error, json.JSONDecodeError):
-        return TranscriptError(f"{path}:{number + error.lineno - 1}: not JSON: {error.msg} (column {error.colno})")
-    return TranscriptError(f"{path}:{number}: not JSON that can be read: {error}")
-
-
-class _Elements:
-    """Reads one array whose `[` has been taken off, pulling lines as they are needed."""
-
-    def __init__(self, path: Path, number: int, text: str, source: Iterator[tuple[int, str]]) -> None:
-        self.path, self.number, self.text, self.source = path, number, text, source
-        self.decoder = json.JSONDecoder()
-
-    def read(self) -> Iterator[Document]:
+    def sign(self, skipped: re.Pattern[str]) -> str:
+        """The next character after what is skipped; empty at the end of the file."""
         while True:
-            self._skip(", \t\n")
-            if self.text.startswith("]"):
-                if self.text[1:].strip():
-                    raise TranscriptError(f"{self.path}:{self.number}: text after the end of the array")
-                return
-            yield self._element()
+            found = skipped.match(self._text, self._at)
+            self.move(found.end() - self._at if found else 0)
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._pull(1):
+                return ""
 
-    def _skip(self, signs: str) -> None:
-        self.text = self.text.lstrip(signs)
-        while not self.text:
-            if not self._pull():
-                raise TranscriptError(f"{self.path}:{self.number}: the file ends inside an array")
-            self.text = self.text.lstrip(signs)
+    def move(self, by: int) -> None:
+        """Go on by so many characters of what is held."""
+        self.line += self._text.count("\n", self._at, self._at + by)
+        self._at += by
 
-    def _pull(self) -> bool:
-        following = next(self.source, None)
-        if following is None:
-            return False
-        self.number, line = following
-        self.text += "\n" + line
-        return True
-
-    def _element(self) -> Document:
-        first = self.number
+    def value(self, array: int) -> Document:
+        """The JSON value that begins here."""
+        line = self.line
         while True:
             try:
-                value, end = self.decoder.raw_decode(self.text)
-            except (ValueError, RecursionError) as error:
-                wanted = 2 * len(self.text)  # doubled, so that a long element is not parsed anew for each of its lines
-                if not self._pull():
-                    raise _broken(self.path, first, error) from error
-                while len(self.text) < wanted and self._pull():
-                    pass
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except RecursionError as error:
+                raise TranscriptError(f"{self.path}:{line}: not JSON that can be read: {error}") from error
+            except json.JSONDecodeError as error:
+                held = len(self._text.rstrip())
+                cut = error.msg.startswith("Unterminated string") or error.pos > held - _CUT
+                at = line + self._text.count("\n", self._at, min(error.pos, held))
+                near = self._text[max(self._at, error.pos - 30) : error.pos + 10]
+                # doubled, so that a long value is not parsed anew for each of its lines
+                if not (cut and self._pull(len(self._text) - self._at)):
+                    raise TranscriptError(f"{self.path}:{at}: not JSON: {error.msg}, near {near!r}") from error
             else:
-                self.text = self.text[end:]
-                return Document(first, value)
+                self.move(end - self._at)
+                return Document(line, value, array)
+
+    def _pull(self, wanted: int) -> bool:
+        """Read on by at least so many characters; False where the file has no more."""
+        parts, read = [self._text[self._at :]], 0
+        while read < wanted and (piece := next(self._source, None)) is not None:
+            parts.append(piece[1])
+            read += len(piece[1])
+        self._text, self._at = "".join(parts), 0
+        return read > 0

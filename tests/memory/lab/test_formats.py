@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import tracemalloc
 
 import pytest
 from carryforward.memory import Journal
@@ -188,6 +189,11 @@ def test_a_message_or_event_a_line_is_one_run(name, tmp_path):
     assert plain(transcript) == plain_of(name)
 
 
+def test_a_list_of_messages_a_line_is_a_run_each(tmp_path):
+    path = write(tmp_path / "runs.jsonl", "\n".join([json.dumps(CHAT), json.dumps(LANGCHAIN), json.dumps(CHAT)]))
+    assert [plain(t) for t in load_transcripts(path)] == [PLAIN] * 3
+
+
 def test_swe_agent_without_history(tmp_path):
     turns = [
         {"query": [{"role": "system", "content": "Rules."}, {"role": "user", "content": "Add."}],
@@ -262,6 +268,7 @@ def test_results_without_a_call_become_user_messages(tmp_path):
         ('{"messages": [{"role": "wizard", "content": "a"}]}', 1, "wizard"),
         ('[{"role": "user", "content": "a"}', 1, "ends inside"),
         ("[" * 100_000, 1, "not JSON"),
+        ('[{"messages": []}] and more', 1, "not JSON"),
     ],
 )
 def test_what_is_no_transcript_is_said_with_file_and_line(text, line, reason, tmp_path):
@@ -269,6 +276,15 @@ def test_what_is_no_transcript_is_said_with_file_and_line(text, line, reason, tm
     with pytest.raises(TranscriptError, match=reason) as error:
         list(load_transcripts(path))
     assert str(error.value).startswith(f"{path}:{line}:")
+
+
+@pytest.mark.parametrize("fault", ["nonsense", '{"a": 1}'])
+def test_the_line_of_a_fault_among_runs_of_many_lines(fault, tmp_path):
+    whole = json.dumps([{"messages": CHAT}] * 3, indent=1)
+    path = write(tmp_path / "odd.json", f"{whole[:-2]},\n{fault}\n, {{}}]")
+    with pytest.raises(TranscriptError) as error:
+        list(load_transcripts(path))
+    assert str(error.value).startswith(f"{path}:{whole.count(chr(10)) + 1}:")
 
 
 def test_bytes_that_are_no_text(tmp_path):
@@ -282,6 +298,13 @@ def test_bytes_that_are_no_text(tmp_path):
         path.write_bytes(data)
         with pytest.raises(TranscriptError, match=r"odd\.json"):
             list(load_transcripts(path))
+
+
+def test_the_line_of_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(b'{"messages": []}\n' * 3 + b'{"messages": ["\xff"]}\n')
+    with pytest.raises(TranscriptError, match=r"odd\.jsonl:4: not UTF-8"):
+        list(load_transcripts(path))
 
 
 @pytest.mark.parametrize("depth", [50, 300, 600, 900, 5000])
@@ -331,6 +354,18 @@ def test_files_are_read_one_run_at_a_time(tmp_path):
     assert plain(next(found)) == plain(next(found)) == PLAIN
     with pytest.raises(TranscriptError, match="3"):
         next(found)
+
+
+@pytest.mark.parametrize("form", ["{}", "[{}]"])
+def test_a_file_is_not_held_whole(form, tmp_path):
+    """Neither one run a line, nor an array without any line breaks."""
+    run = json.dumps({"messages": [{"role": "user", "content": "1" * 100_000}]})
+    path = write(tmp_path / "runs.json", form.format((", " if "[" in form else "\n").join([run] * 300)))
+    tracemalloc.start()
+    assert sum(1 for _ in load_transcripts(path)) == 300
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 3
 
 
 KEYS = re.findall(
