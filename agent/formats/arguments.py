@@ -23,7 +23,7 @@ _CLOSING_FENCE = re.compile(r"\n?[^\S\n]*(?:`{3,}|~{3,})")
 _LANGUAGE_WORD = re.compile(r"json\s*(?=[{\[｛])", re.IGNORECASE)
 _AFTER_ARGUMENTS = re.compile(r"[\s`}\])\]｝］;；.。]*(?:<[^>\n]*>\s*)*")
 _OPEN_TEXT = re.compile(r'"(?:\\.|[^"\\])*', re.DOTALL)
-_OPEN_LIST = re.compile(r"[\[［]\s*[\"{\[]")
+_OPEN_LIST = re.compile(r"[\[［]\s*[\"'{\[]")
 _ANOTHER_OBJECT = re.compile(r"\s*(?=[{｛])")
 _MAX_ENCODINGS = 3
 _JSON_REASONS: dict[JsonErrorKind, tuple[Reason, str]] = {
@@ -70,7 +70,7 @@ def from_native(tool: Tool, written: Any, *, cut: bool = False) -> dict[str, Any
     """
     if not isinstance(written, str):
         return from_value(tool, without_surrogates(written))
-    text = clean(written).strip()
+    text = clean(written).strip("\ufeff \t\r\n")
     if cut and text[:1] not in ("{", "｛", "["):
         raise ArgumentError("truncated_or_empty", "the reply was cut off before the arguments were complete")
     if text == "null":
@@ -136,7 +136,8 @@ def _looks_encoded(tool: Tool, text: str) -> bool:
     if text[0] in "{｛":
         return True
     if text[0] in "[［":
-        return only_parameter_type(tool) != "string" or isinstance(from_list(tool, _value_of(text)), Mapping)
+        is_list = _OPEN_LIST.match(text) is None or isinstance(from_list(tool, _value_of(text)), list | None)
+        return only_parameter_type(tool) != "string" or not is_list
     return text[0] == '"' and _read_quoted(text) is not None
 
 

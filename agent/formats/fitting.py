@@ -11,10 +11,17 @@ from .base import Reason, Tool
 from .lenient_json import JsonError, read_value
 from .names import fold, fold_key
 
-_KEY_VALUE = re.compile(r"\s*([\w-]+)\s*[=＝]\s*")
+_KEY_VALUE = re.compile(r"\s*([\w-]+)\s*[=＝:：][^\S\n]*")
+_NEXT_KEY = re.compile(r"[,，\n]\s*(?=[\w-]+\s*[=＝:：])|$")
+_VALUE_END = re.compile(r"[^\S\n]*(?:[,，\n]|$)")
 # Keys as `fold_key` gives them
-_WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input", "actioninput", "toolinput", "kwargs"})
+INPUT_KEYS = (
+    *("actioninput", "arguments", "args", "parameters", "params", "toolinput", "actionarguments", "actionargs"),
+    *("toolarguments", "toolargs", "kwargs", "inputs", "input", "行动输入", "动作输入", "参数", "输入"),
+)
+_WRAPPERS = frozenset(INPUT_KEYS)
 _GENERIC = _WRAPPERS | {"value", "text", "arg", "param", "argument", "parameter", "arg1", ""}
+_SINGLE = frozenset({"string", "number", "integer", "boolean"})
 
 
 class ArgumentError(ValueError):
@@ -98,12 +105,15 @@ def _inside_call(tool: Tool, given: Mapping[str, Any]) -> Mapping[str, Any] | No
 
 
 def from_list(tool: Tool, value: Any) -> Any:
-    """The one object in a list, when its keys are parameters of the tool; else the value."""
+    """The one thing in a list, when it is an object whose keys are parameters of the tool, or when the tool's only
+    parameter takes a single value; else the value."""
     if not isinstance(value, list) or len(cast(list[Any], value)) != 1:
         return cast(Any, value)
     (only,) = cast(list[Any], value)
     keys = set(cast(Mapping[str, Any], only)) if isinstance(only, Mapping) else set[str]()
-    return cast(Any, only if keys and keys <= properties(tool).keys() else value)
+    is_object = bool(keys) and keys <= properties(tool).keys()
+    is_value = isinstance(only, str | int | float) and only_parameter_type(tool) in _SINGLE
+    return cast(Any, only if is_object or is_value else value)
 
 
 def key_values(tool: Tool, text: str) -> dict[str, Any] | None:
@@ -114,11 +124,18 @@ def key_values(tool: Tool, text: str) -> dict[str, Any] | None:
         name = match.group(1)
         if name not in properties(tool) or name in found:
             return None
-        try:
-            found[name], at = read_value(text, match.end())
-        except JsonError:
-            comma = re.compile(r"[,，]\s*(?=[\w-]+\s*=)|$").search(text, match.end())
-            at = comma.start() if comma else len(text)
-            found[name] = text[match.end() : at].strip()
+        found[name], at = _value_until_key(text, match.end())
         at += len(text[at:]) - len(text[at:].lstrip(" \t\n,，"))
     return found if found and at >= len(text) else None
+
+
+def _value_until_key(text: str, at: int) -> tuple[Any, int]:
+    try:
+        value, end = read_value(text, at)
+        if _VALUE_END.match(text, end):
+            return value, end
+    except JsonError:
+        pass
+    following = _NEXT_KEY.search(text, at)
+    end = following.start() if following else len(text)
+    return text[at:end].strip(), end

@@ -11,16 +11,13 @@ from typing import Any, cast
 from .arguments import from_value
 from .base import Action, FinalAnswer, FormatProblem, Tool
 from .calls import CallReader
+from .fitting import INPUT_KEYS
 from .lenient_json import QUOTES, JsonError, read_value
 from .names import fold_key, means_finish, means_nothing
 
 # Keys as `fold_key` gives them
 _NAME = ("action", "tool", "toolname", "行动", "动作", "工具")
-_NAME_WITH_INPUT = ("name", "function", "functionname", "名称")
-_INPUT = (
-    *("actioninput", "arguments", "args", "parameters", "params", "toolinput", "actionarguments", "input"),
-    *("行动输入", "动作输入", "参数", "输入"),
-)
+_NAME_WITH_INPUT = ("name", "function", "functionname", "command", "recipientname", "名称")
 _ANSWER = ("finalanswer", "answer", "最终答案", "答案")
 _THOUGHT = ("thought", "thoughts", "thinking", "reasoning", "思考", "想法")
 _OBJECT = re.compile(rf"[{{｛]\s*(?:\\?[{''.join(QUOTES)}]|[\w-]+\s*[:：]|[}}｝]|//|/\*|#|$)")
@@ -58,7 +55,7 @@ def meaning_of(
         return None
     fields = {fold_key(key): item for key, item in cast(Fields, value).items()}
     thought = str(_first(fields, _THOUGHT) or "").strip() or _prose(thought)
-    given, has_input = _first(fields, _INPUT), any(key in fields for key in _INPUT)
+    given, has_input = _first(fields, INPUT_KEYS), any(key in fields for key in INPUT_KEYS)
     name = _first(fields, _NAME)
     if name is None and (has_input or isinstance(_first(fields, _NAME_WITH_INPUT), Mapping)):
         name = _first(fields, _NAME_WITH_INPUT)
@@ -67,12 +64,12 @@ def meaning_of(
         return meaning_of(cast(Any, name), reader, thought, depth + 1)
     if isinstance(name, str) and means_nothing(name):
         name = None
+    rest = {key: item for key, item in cast(Fields, value).items() if fold_key(key) not in (*_NAME, *_THOUGHT)}
+    if name is not None and means_finish(str(name), reader.tools):
+        return answer_of(given if has_input else rest, reader, thought)
     if name is not None and answer not in (None, ""):
         return reader.problem("several_intents")
     if name is not None:
-        if means_finish(str(name), reader.tools):
-            return answer_of(given, reader, thought)
-        rest = {key: item for key, item in cast(Fields, value).items() if fold_key(key) not in (*_NAME, *_THOUGHT)}
         return reader.action(str(name), lambda tool: _arguments(tool, given, has_input, rest), thought)
     if any(key in fields for key in _ANSWER):
         return answer_of(answer, reader, thought)
@@ -103,7 +100,7 @@ def answer_of(value: Any, reader: CallReader, thought: str) -> FinalAnswer | For
 def _arguments(tool: Tool, given: Any, has_input: bool, rest: dict[str, Any]) -> dict[str, Any]:
     """The input, or the parameters written beside the name."""
     parameters: Fields = tool.parameters.get("properties") or {}
-    if has_input and not any(fold_key(key) in _INPUT and key in parameters for key in rest):
+    if has_input and not any(fold_key(key) in INPUT_KEYS and key in parameters for key in rest):
         return from_value(tool, given)
     return from_value(tool, {key: item for key, item in rest.items() if key in parameters or not has_input})
 

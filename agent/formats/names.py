@@ -16,6 +16,7 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _NOUN = re.compile(r"\s+(?:tool|function)$|\s*(?:工具|函数)$", re.IGNORECASE)
+_REMARK = re.compile(r"\s+(?:[-–—#:：(（]|//).*", re.DOTALL)  # "search - to find out"
 _FINISH = {"finish", "final_answer", "finalanswer", "final", "answer", "done", "完成", "结束", "最终答案", "回答"}
 _NOTHING = re.compile(
     r"(?:none|n/?a|null|no_(?:action|tool)s?)?(?:_(?:is_|are_)?(?:needed|required|necessary))?"
@@ -35,11 +36,12 @@ def find_tool(written: str, tools: Tools) -> Tool | None:
     for name in (written.strip(), bare, shorter):
         if name in exact:
             return exact[name]
-    for name in (bare, shorter):
-        alike = [tool for tool in known if fold(tool.name) == fold(name)]
-        if alike:
-            return alike[0] if len(alike) == 1 else None
-    without_words = _without_words(bare)
+    for simplified in (fold, fold_key):
+        for name in (bare, shorter):
+            alike = [tool for tool in known if simplified(tool.name) == simplified(name)]
+            if alike:
+                return alike[0] if len(alike) == 1 else None
+    without_words = _without_words(_REMARK.sub("", bare))
     if without_words != bare:
         tool = find_tool(without_words, known)
         return tool if tool and tool.risk == "read" else None

@@ -57,6 +57,8 @@ def read(reply: str | dict[str, Any], finish_reason: str | None = None) -> Any:
         ("get_time", "{}{}", ("get_time", {})),
         ("search", "null", "invalid_arguments"),
         ("search", '[{"query":"gull"}]', ("search", GULL)),
+        ("search", ["gull"], ("search", GULL)),
+        ("search", '\ufeff{"query":"gull"}', ("search", GULL)),
         ("search", '{"name":"search","arguments":{"query":"gull"}}', ("search", GULL)),
         ("search<|channel|>commentary", '{"query":"gull"}', ("search", GULL)),
         ("search", '{"query":"a","query":"b"}', "duplicate_key"),
