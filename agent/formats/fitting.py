@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from ...tools.arguments import usage
 from .base import Reason, Tool
-from .lenient_json import JsonError, read_value
+from .lenient_json import QUOTES, JsonError, read_value
 from .names import fold, fold_key
 
 _KEY_VALUE = re.compile(r"\s*([\w-]+)\s*[=＝:：][^\S\n]*")
 _NEXT_KEY = re.compile(r"[,，\n]\s*(?=[\w-]+\s*[=＝:：])|$")
+_OPENINGS = QUOTES | set("{｛[［")
 _VALUE_END = re.compile(r"[^\S\n]*(?:[,，\n]|$)")
 # Keys as `fold_key` gives them
 INPUT_KEYS = (
@@ -130,12 +132,12 @@ def key_values(tool: Tool, text: str) -> dict[str, Any] | None:
 
 
 def _value_until_key(text: str, at: int) -> tuple[Any, int]:
-    try:
-        value, end = read_value(text, at)
-        if _VALUE_END.match(text, end):
-            return value, end
-    except JsonError:
-        pass
+    """A quoted text, an object or a list, or else all up to the next key, and where it ends."""
+    if text[at : at + 1] in _OPENINGS:
+        with contextlib.suppress(JsonError):
+            value, end = read_value(text, at)
+            if _VALUE_END.match(text, end):
+                return value, end
     following = _NEXT_KEY.search(text, at)
     end = following.start() if following else len(text)
     return text[at:end].strip(), end
