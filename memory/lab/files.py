@@ -44,7 +44,8 @@ class Transcripts(Sequence[Transcript]):
 
 
 # What a folder is searched for; a file named outright is read whatever its suffix.
-_SUFFIXES = (".jsonl", ".json", ".traj", ".jsonl.gz", ".json.gz", ".traj.gz", ".db", ".sqlite", ".log")
+_TEXTS = (".jsonl", ".json", ".traj", ".log", ".txt")
+_SUFFIXES = (*_TEXTS, *(f"{suffix}.gz" for suffix in _TEXTS), ".db", ".sqlite", ".sqlite3")
 
 
 def load_transcripts(*paths: str | Path | Iterable[str | Path]) -> Transcripts:

@@ -2,7 +2,7 @@
 
 The usage form is `{"id", "source", "messages", "usage": [{"msg", "prompt", "completion", "cached"}]}`, where `msg` is
 the index of the reply. Legacy `function_call` messages are read as tool calls
-(https://platform.openai.com/docs/api-reference/chat/create).
+(https://platform.openai.com/docs/api-reference/chat/create), and so are the items of the Responses API.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..transcripts import Usage
+from . import responses
 from .common import Draft, as_count, as_list, as_object, run_id, tool_call
 
 
@@ -37,9 +38,9 @@ def drafts(document: Any) -> Iterator[Draft]:
 
 
 def modern(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same list with `function_call` and `function` messages as calls and tool results."""
+    """The same list with `function_call` and `function` messages, and items of responses, as calls and results."""
     out: list[dict[str, Any]] = []
-    for index, message in enumerate(messages):
+    for index, message in enumerate(responses.as_chat(messages)):
         call = as_object(message.get("function_call"))
         if call and not message.get("tool_calls"):
             made = tool_call(f"call_{index}", call.get("name"), call.get("arguments") or "")

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..transcripts import Usage
+from . import chat
 from .common import Draft, as_count, as_list, as_object, as_text, assistant, run_id, tool_call, tool_result
 
-_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
+_KINDS = {*_ROLES, "chat", "remove"}  # a chat message names its role; to remove is an instruction to the framework
 
 
 def reads(document: Any) -> bool:
@@ -24,13 +26,14 @@ def reads(document: Any) -> bool:
 def is_message(value: Any) -> bool:
     """Whether this is one dumped message."""
     kind, fields = _opened(as_object(value))
-    return kind in _ROLES and "content" in fields and "role" not in as_object(value)
+    return kind in _KINDS and "content" in fields and "role" not in as_object(value)
 
 
 def drafts(document: Any) -> Iterator[Draft]:
     draft = Draft([], "langchain", run_id(as_object(document)))
     for entry in _entries(document):
         _add(draft, *_opened(as_object(entry)))
+    draft.messages = chat.modern(draft.messages)
     yield draft
 
 
@@ -55,10 +58,12 @@ def _opened(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _add(draft: Draft, kind: str, fields: dict[str, Any]) -> None:
-    text, role = as_text(fields.get("content")), _ROLES.get(kind)
+    text, role = as_text(fields.get("content")), _ROLES.get(kind, fields.get("role"))
     if role == "assistant":
-        calls = [tool_call(c.get("id"), c.get("name"), c.get("args") or {}) for c in _calls(fields, "tool_calls")]
-        calls = calls or _calls(as_object(fields.get("additional_kwargs")), "tool_calls")
+        made = _calls(fields, "tool_calls") + _calls(fields, "invalid_tool_calls")  # arguments that are no JSON
+        calls = [tool_call(c.get("id"), c.get("name"), c.get("args") or {}) for c in made]
+        more = as_object(fields.get("additional_kwargs"))
+        calls = calls or _calls(more, "tool_calls")
         used = as_object(fields.get("usage_metadata"))
         if as_count(used.get("input_tokens")):
             cached = as_object(used.get("input_token_details")).get("cache_read")
@@ -70,10 +75,11 @@ def _add(draft: Draft, kind: str, fields: dict[str, Any]) -> None:
                     cached if isinstance(cached, int) else None,
                 )
             )
-        draft.messages.append(assistant(text, calls))
+        legacy = {"function_call": more["function_call"]} if more.get("function_call") else {}
+        draft.messages.append({**assistant(text, calls), **legacy})
     elif role == "tool":
         draft.messages.append(tool_result(fields.get("tool_call_id"), text))
-    elif role:  # other kinds (`remove`) are instructions to the framework
+    elif role:
         draft.messages.append({"role": role, "content": text})
 
 

@@ -1,7 +1,8 @@
 """Event streams of OpenHands (https://docs.openhands.dev): a list of events, one a line, or under `history`.
 
 Two generations are read: events with `action` or `observation` and a `source`, and events that name their `kind`.
-State changes and other events that the model never sees are left out.
+State changes and other events that the model never sees are left out. Parallel calls are events of their own, with
+results between them, as it may be; what came of one response of the model is one message.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 
 from .common import Draft, as_list, as_name, as_object, as_text, assistant, run_id, tool_call, tool_result
 
-_KINDS = {"SystemPromptEvent", "MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent"}
 _SILENT = {"recall", "change_agent_state", "null", "condensation"}  # actions that no model call made
 
 
@@ -25,7 +25,8 @@ def is_event(value: Any) -> bool:
     event = as_object(value)
     if "role" in event:
         return False
-    return as_name(event.get("kind")) in _KINDS or ("source" in event and ("action" in event or "observation" in event))
+    named = as_name(event.get("kind")) and ("source" in event or "tool_call_id" in event)
+    return bool(named) or ("source" in event and ("action" in event or "observation" in event))
 
 
 def _events(document: Any) -> list[Any]:
@@ -33,55 +34,70 @@ def _events(document: Any) -> list[Any]:
 
 
 def drafts(document: Any) -> Iterator[Draft]:
-    draft = Draft([], "openhands", run_id(as_object(document)))
-    calls: dict[str, str] = {}  # event id of an action -> id of its call
+    run = _Run(Draft([], "openhands", run_id(as_object(document))))
     for event in map(as_object, _events(document)):
         if "kind" in event:
-            _add_kind(draft, event)
+            run.take_kind(event)
         elif "action" in event:
-            _add_action(draft, event, calls)
-        elif "cause" in event and str(event["cause"]) in calls:
-            draft.messages.append(tool_result(calls[str(event["cause"])], as_text(event.get("content"))))
-    yield draft
+            run.take_action(event)
+        else:
+            run.take_observation(event)
+    yield run.draft
 
 
-def _add_action(draft: Draft, event: dict[str, Any], calls: dict[str, str]) -> None:
-    action, args = str(event.get("action")), as_object(event.get("args"))
-    if action in ("system", "message", "finish"):
-        speaker = "system" if action == "system" else "assistant" if event.get("source") == "agent" else "user"
-        text = as_text(args.get("content") or args.get("final_thought") or args.get("thought"))
-        draft.messages.append({"role": speaker, "content": text})
-    elif event.get("source") == "agent" and action not in _SILENT:
-        made = as_object(event.get("tool_call_metadata"))
-        call_id = str(made.get("tool_call_id") or f"event_{event.get('id')}")
-        shown = {key: value for key, value in args.items() if key != "thought"}
-        call = tool_call(call_id, made.get("function_name") or action, shown)
-        _add_call(draft, as_text(args.get("thought")), call)
-        calls[str(event.get("id"))] = call_id
+class _Run:
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self._calls: dict[str, str] = {}  # event id of an action -> id of its call
+        self._turns: dict[str, dict[str, Any]] = {}  # id of a model's response -> its message
 
+    def take_action(self, event: dict[str, Any]) -> None:
+        action, args = str(event.get("action")), as_object(event.get("args"))
+        if action in ("system", "message", "finish"):
+            speaker = "system" if action == "system" else "assistant" if event.get("source") == "agent" else "user"
+            self._say(speaker, args.get("content") or args.get("final_thought") or args.get("thought"))
+        elif event.get("source") == "agent" and action not in _SILENT:
+            made = as_object(event.get("tool_call_metadata"))
+            call_id = str(made.get("tool_call_id") or f"event_{event.get('id')}")
+            shown = {key: value for key, value in args.items() if key != "thought"}
+            call = tool_call(call_id, made.get("function_name") or action, shown)
+            self._call(call, args.get("thought"), as_object(made.get("model_response")).get("id"))
+            self._calls[str(event.get("id"))] = call_id
 
-def _add_call(draft: Draft, thought: str, call: dict[str, Any]) -> None:
-    """Parallel calls come as events in a row without an observation between: they are one message."""
-    last = draft.messages[-1] if draft.messages else {}
-    if last.get("tool_calls") and not thought:
-        last["tool_calls"].append(call)
-    else:
-        draft.messages.append(assistant(thought, [call]))
+    def take_observation(self, event: dict[str, Any]) -> None:
+        call_id = self._calls.get(str(event.get("cause")))
+        if call_id is not None:
+            self.draft.messages.append(tool_result(call_id, as_text(event.get("content"))))
 
+    def take_kind(self, event: dict[str, Any]) -> None:
+        kind = event.get("kind")
+        if kind == "SystemPromptEvent":
+            self._say("system", event.get("system_prompt"))
+        elif kind == "MessageEvent":
+            said = as_object(event.get("llm_message"))
+            self._say(said.get("role"), said.get("content"))
+        elif kind == "ActionEvent":
+            made = as_object(event.get("tool_call"))
+            written = as_object(made.get("function")).get("arguments") or made.get("arguments")
+            call = tool_call(event.get("tool_call_id"), event.get("tool_name"), written or event.get("action"))
+            self._call(call, event.get("thought"), event.get("llm_response_id"))
+        elif event.get("tool_call_id"):
+            seen = as_object(event.get("observation"))
+            text = as_text(seen.get("content") or event.get("error") or event.get("rejection_reason") or seen)
+            self.draft.messages.append(tool_result(event["tool_call_id"], text))
 
-def _add_kind(draft: Draft, event: dict[str, Any]) -> None:
-    kind = event.get("kind")
-    if kind == "SystemPromptEvent":
-        draft.messages.append({"role": "system", "content": as_text(event.get("system_prompt"))})
-    elif kind == "MessageEvent":
-        said = as_object(event.get("llm_message"))
-        draft.messages.append({"role": said.get("role"), "content": as_text(said.get("content"))})
-    elif kind == "ActionEvent":
-        made = as_object(event.get("tool_call"))
-        written = as_object(made.get("function")).get("arguments") or made.get("arguments")
-        call = tool_call(event.get("tool_call_id"), event.get("tool_name"), written or event.get("action"))
-        _add_call(draft, as_text(event.get("thought")), call)
-    elif event.get("tool_call_id"):
-        seen = as_object(event.get("observation"))
-        text = as_text(seen.get("content") or event.get("error") or event.get("rejection_reason") or seen)
-        draft.messages.append(tool_result(event["tool_call_id"], text))
+    def _say(self, role: Any, content: Any) -> None:
+        self.draft.messages.append({"role": role, "content": as_text(content)})
+
+    def _call(self, call: dict[str, Any], thought: Any, response: Any) -> None:
+        """Add a call to the message of its response; where none is named, to one just before it, if that only calls."""
+        text, last = as_text(thought), self.draft.messages[-1] if self.draft.messages else {}
+        turn = self._turns.get(response) if isinstance(response, str) else None if text else last
+        if turn is None or not turn.get("tool_calls"):
+            turn = assistant("", [call])
+            self.draft.messages.append(turn)
+        else:
+            turn["tool_calls"].append(call)
+        turn["content"] = "\n".join(filter(None, (turn["content"], text))) or None
+        if isinstance(response, str):
+            self._turns[response] = turn

@@ -1,7 +1,8 @@
 """Plain-text logs of ReAct agents: `Question:`, `Thought:`, `Action:`, `Observation:`, `Final Answer:`.
 
 The labels may be numbered, as in the paper's prompts (Yao et al. 2022, https://arxiv.org/abs/2210.03629). Text before
-the first question is the system prompt; a question after an answer or an observation begins the next run.
+the first question is the system prompt; a question after an answer or an observation begins the next run. Colours of
+a terminal are taken out.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from collections.abc import Iterable, Iterator
 from .common import Draft
 
 _LABEL = re.compile(r"(Question|Task|Thought|Action Input|Action|Observation|Final Answer)(?: \d+)?: ?")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SPEAKERS = {"Question": "user", "Task": "user", "Observation": "observation"}
 
 
 def has_label(line: str) -> bool:
     """Whether a line opens a part of a ReAct run."""
-    return _LABEL.match(line) is not None
+    return _LABEL.match(_COLOUR.sub("", line)) is not None
 
 
 def drafts(lines: Iterable[str]) -> Iterator[Draft]:
     """The runs of a log, each given as soon as the next one begins."""
     parts: list[tuple[str, list[str]]] = []
-    for line in lines:
+    for line in (_COLOUR.sub("", line) for line in lines):
         label = _LABEL.match(line)
         speaker = _SPEAKERS.get(label[1], "assistant") if label else (parts[-1][0] if parts else "system")
         if label and speaker == "user" and any(known == "assistant" for known, _ in parts):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from . import chat
 from .common import Draft, as_list, as_object, as_text, run_id
 
 
@@ -33,8 +34,8 @@ def drafts(document: Any) -> Iterator[Draft]:
     run = as_object(document)
     name = run_id(run) or str(as_object(run.get("info")).get("instance_id") or "")
     if as_list(run.get("messages")):
-        messages = [as_object(m) for m in run["messages"]]
-        yield Draft([m for m in messages if m.get("role") != "exit"], "mini-swe-agent", name)
+        messages = [m for m in map(as_object, run["messages"]) if m.get("role") != "exit"]
+        yield Draft(chat.modern(messages), "mini-swe-agent", name)
     elif as_list(run.get("history")):
         yield Draft(list(_history(run["history"])), "swe-agent", name)
     else:

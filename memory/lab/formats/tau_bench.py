@@ -16,7 +16,7 @@ from .common import Draft, as_count, as_list, as_object, as_text, assistant, too
 
 def reads(document: Any) -> bool:
     run = as_object(document)
-    return bool(as_list(run.get("traj")) and "task_id" in run) or isinstance(run.get("simulations"), list)
+    return ("task_id" in run and isinstance(run.get("traj"), list)) or isinstance(run.get("simulations"), list)
 
 
 def drafts(document: Any) -> Iterator[Draft]:

@@ -109,6 +109,27 @@ SWE_HISTORY = [
     {"role": "assistant", "content": "It is 2.", "tool_calls": None, "agent": "main"},
 ]
 
+RESPONSES = [
+    {"role": "developer", "content": "Rules."},
+    {"role": "user", "content": [{"type": "input_text", "text": "Add."}]},
+    {"type": "reasoning", "id": "r1", "summary": []},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I add."}]},
+    {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "2"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 2."}]},
+]
+LANGCHAIN_FUNCTIONS = [
+    *LANGCHAIN[:2],
+    {
+        "type": "ai",
+        "content": "I add.",
+        "additional_kwargs": {"function_call": {"name": "add", "arguments": '{"a": 1}'}},
+        "tool_calls": [],
+    },
+    {"type": "function", "name": "add", "content": "2"},
+    {"type": "chat", "role": "assistant", "content": "It is 2."},
+]
+
 DOCUMENTS = {
     "chat list": CHAT,
     "chat object": {"model": "m", "messages": CHAT},
@@ -118,6 +139,18 @@ DOCUMENTS = {
         {"role": "function", "name": "add", "content": "2"},
         CHAT[4],
     ],
+    "responses": [{"role": "system", "content": "Rules."}, *RESPONSES[1:]],
+    "mini-swe-agent responses": {
+        "trajectory_format": "mini-swe-agent-1.1",
+        "info": {"exit_status": "Submitted"},
+        "messages": [
+            *CHAT[:2],
+            {"object": "response", "output": RESPONSES[2:5], "extra": {"cost": 0.1}},
+            RESPONSES[5],
+            {"object": "response", "output": RESPONSES[6:]},
+            {"role": "exit", "content": "done"},
+        ],
+    },
     "mini-swe-agent": {
         "trajectory_format": "mini-swe-agent-1.1",
         "info": {"exit_status": "Submitted"},
@@ -137,14 +170,16 @@ DOCUMENTS = {
         }
         for m in LANGCHAIN
     ],
+    "langchain functions": LANGCHAIN_FUNCTIONS,
     "langgraph state": {"values": {"messages": LANGCHAIN}, "next": []},
     "langgraph checkpoint": {"v": 1, "channel_values": {"messages": LANGCHAIN}},
     "anthropic": ANTHROPIC,
     "openhands events": OPENHANDS,
     "openhands output": {"instance_id": "x", "history": OPENHANDS},
     "openhands kinds": OPENHANDS_KINDS,
+    "openhands state first": [{"kind": "ConversationStateUpdateEvent", "source": "environment"}, *OPENHANDS_KINDS],
 }
-LEGACY_ID = {"legacy functions": "call_2"}
+LEGACY_ID = {"legacy functions": "call_2", "langchain functions": "call_2"}
 
 
 def plain(transcript):
@@ -209,6 +244,47 @@ def test_swe_agent_without_history(tmp_path):
         "assistant: submit",
         "user: ",
     ]
+
+
+def parallel(generation):
+    """Two calls of one response, the result of the first between them, as events of OpenHands."""
+    if generation == 1:
+        made = [{"tool_call_id": f"c{n}", "function_name": "add", "model_response": {"id": "r"}} for n in (1, 2)]
+        for n, (metadata, thought) in enumerate(zip(made, ("I add.", ""), strict=True), 1):
+            args = {"a": n, "thought": thought}
+            yield {"id": n, "source": "agent", "action": "add", "args": args, "tool_call_metadata": metadata}
+            yield {"source": "agent", "observation": "add", "cause": n, "content": f"{n}0"}
+    else:
+        for n in (1, 2):
+            thought = [{"text": "I add."}] if n == 1 else []
+            call = {"tool_call_id": f"c{n}", "tool_name": "add", "action": {"a": n}, "llm_response_id": "r"}
+            yield {"kind": "ActionEvent", "source": "agent", "thought": thought, **call}
+            yield {"kind": "ObservationEvent", "tool_call_id": f"c{n}", "observation": {"content": [{"text": f"{n}0"}]}}
+
+
+@pytest.mark.parametrize("generation", [1, 2])
+def test_calls_of_one_response_are_one_message(generation, tmp_path):
+    [transcript] = load_transcripts(write(tmp_path / "a.json", json.dumps(list(parallel(generation)))))
+    assert plain(transcript) == ['assistant: I add. add({"a": 1}) c1 add({"a": 2}) c2', "tool: 10 c1", "tool: 20 c2"]
+
+
+def test_langchain_calls_with_arguments_that_are_no_json(tmp_path):
+    broken = [{"name": "add", "args": "{a", "id": "c1", "error": "not JSON"}]
+    messages = [{"type": "ai", "content": "", "invalid_tool_calls": broken}, LANGCHAIN[3]]
+    [transcript] = load_transcripts(write(tmp_path / "a.json", json.dumps(messages)))
+    assert plain(transcript) == ["assistant:  add({a) c1", "tool: 2 c1"]
+
+
+def test_a_tau_bench_task_that_failed_to_run_is_an_empty_run(tmp_path):
+    failed = {"task_id": 4, "reward": 0.0, "info": {"error": "timeout"}, "traj": [], "trial": 0}
+    found = load_transcripts(write(tmp_path / "a.json", json.dumps([failed, DOCUMENTS["tau-bench"]])))
+    assert [(t.id, len(t)) for t in found] == [("4/0", 0), ("3/0", len(CHAT))]
+
+
+def test_a_log_with_colours(tmp_path):
+    text = "\x1b[32;1m\x1b[1;3mThought: I search.\nAction: Search\x1b[0m\nObservation: \x1b[36;1mA hill.\x1b[0m\n"
+    [transcript] = load_transcripts(write(tmp_path / "log.txt", text))
+    assert plain(transcript) == ["assistant: Thought: I search.\nAction: Search", "user: A hill."]
 
 
 def test_react_text(tmp_path):
@@ -333,6 +409,17 @@ def test_paths_that_are_not_there(tmp_path):
         load_transcripts(tmp_path / "gone.json")
     with pytest.raises(TranscriptError, match="no file ending in"):
         load_transcripts(tmp_path)
+
+
+def test_a_folder_is_searched_for_each_kind_of_file(tmp_path):
+    with Journal(tmp_path / "journal.sqlite3") as journal:
+        journal.append("kept", "message", {"ref": "m0", "message": CHAT[1]})
+    for name in ("a.json", "b.jsonl.gz", "c/d.traj"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path / name, json.dumps(CHAT), name.endswith("gz"))
+    for name in ("e.txt", "f.log.gz"):
+        write(tmp_path / name, "Question: How high?\n", name.endswith("gz"))
+    assert {t.id for t in load_transcripts(tmp_path)} == {"kept", "a/1", "b/1", "d/1", "e/1", "f/1"}
 
 
 def test_folders_and_indices(sample):
