@@ -34,7 +34,7 @@ _ZH_HALF = re.compile(r"半(?![年月天日小夜个径圆导])")
 _ZH_TENTHS = re.compile(r"\s{0,3}(成|折)(?!为|立|本|就|果|功|绩|员|长|分|叠|扣|腾|磨)")
 _RATE_UNIT = re.compile(r"\s{0,3}个?\s{0,3}百\s{0,3}分\s{0,3}点")
 _COUNTER_SKIP = re.compile(r"[个枚](?=[一-鿿])")
-_DOT_CURRENCIES = words("dot_currencies")
+DOT_CURRENCIES = words("dot_currencies")
 
 
 _NOTHING_MORE = frozenset("\n\r\t);:}]>|!?")
@@ -174,7 +174,7 @@ def _unit_not_word(text: str, word: str, end: int, decimal: bool) -> bool:
 def read_amount(text: str, pos: int, left: Left, *, with_unit: bool = True) -> Amount | None:
     """The amount whose digits begin at `pos`; `left` tells the currency that stands before it."""
     currency = left.currency
-    number = read_number(text, pos, dot_groups=currency in _DOT_CURRENCIES)
+    number = read_number(text, pos, dot_groups=currency in DOT_CURRENCIES)
     if number is None:
         return None
     value, end, form = number
@@ -244,7 +244,7 @@ def finish_amount(
             found = read_unit(text, end)
     if left.unit and (symbol is None or symbol == "°"):
         symbol, kind = left.unit, "percent" if left.unit == "%" else "quantity"
-    if symbol in _DOT_CURRENCIES and form == "decimal" and _THREE_DECIMALS.fullmatch(text[number.end - 4 : number.end]):
+    if symbol in DOT_CURRENCIES and form == "decimal" and _THREE_DECIMALS.fullmatch(text[number.end - 4 : number.end]):
         value = value * 1000
     if kind == "money" and form == "integer" and not scaled:
         value, end = _cents(text, value, end)

@@ -124,7 +124,10 @@ def _is_minus(text: str, pos: int, floor: int) -> bool:
 
 def look_left(text: str, pos: int, floor: int = 0) -> Left:
     """Reads what stands before the number at `pos`, at most some 30 characters back and not past `floor`."""
-    if pos > floor and text[pos - 1] == " ":
+    if pos - 1 > floor and text[pos - 1] == " ":
+        last = text[pos - 2]
+        if ("0" <= last <= "9") or (last == ":" and "0" <= text[pos - 3] <= "9"):
+            return Left(pos)  # no word of the rules ends with a digit
         space = text.rfind(" ", max(floor, pos - SHORT_WORD), pos - 1)
         if space >= 0 and _is_silent(text[space + 1 : pos - 1]):
             return Left(pos)

@@ -51,6 +51,9 @@ YEAR_IN_WORDS = re.compile(
     r"(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)\b(?![ -](?:thousand|million|fifth|first|th))",
     re.IGNORECASE,
 )
+MOMENT_WORD = re.compile(
+    rf"{_MONTH}|(?:[apo]|[ap]m|noon|hrs|of|to|through|and|until|till)(?![a-z])|oclock", re.IGNORECASE
+)  # the words that make the digits before them a date or a clock time, as the patterns here know them
 WORD_CLOCK = re.compile(r"\s(?:[ap]\.?m\b|o'?\s?clock)", re.IGNORECASE)
 CLOCK = re.compile(
     r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?!\d)(?:\s?[ap](?:\.?\s?m)?\b\.?)?"

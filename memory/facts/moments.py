@@ -13,7 +13,7 @@ _BEFORE_DAY = words("before_day")
 _YEAR_WORDS = words("before_year")
 _AFTER_DAY = ("between", "before", "after", "at", "from")
 
-_FOLLOWING = re.compile(r"\d{1,4}(?:\.\d\d)?\s{0,3}(?:[-–~:/]|\.\d{1,2}\.|([A-Za-z]{1,2}))")
+_FOLLOWING = re.compile(r"\d{1,4}(?:\.\d\d)?\s{0,3}(?:[-–~:/]|\.\d{1,2}\.|([A-Za-z]{1,10}))")
 # The first letters of what makes digits a clock time or a day: "pm", "noon", "th", "until", "May".
 _MOMENT_STARTS = frozenset(
     ("a", "p", "o", "am", "pm", "oc", "no", "is", "hr", "st", "nd", "rd", "th", "of", "to", "an", "un", "ti",
@@ -33,7 +33,7 @@ def moment_at(plain: str, at: int, end: int, floor: int) -> Moment | None:
             return moment
     head = plain[at : at + 5]
     following = _FOLLOWING.match(plain, at, end)
-    if following and (following[1] is None or following[1].lower() in _MOMENT_STARTS):
+    if following and (following[1] is None or _may_be_moment(plain, following[1], following.start(1))):
         match = dates.CLOCK.match(plain, at, end) or dates.CLOCK_RANGE.match(plain, at, end)
         if match and not _is_picometre(match[0]):
             return "time", match.end()
@@ -49,6 +49,16 @@ def moment_at(plain: str, at: int, end: int, floor: int) -> Moment | None:
         if match and _is_day(plain, at, match.end(), floor, end):
             return "date", match.end()
     return None
+
+
+def _may_be_moment(plain: str, word: str, start: int) -> bool:
+    """Whether letters glued to digits, or a word behind them, can make them a clock time or a day."""
+    return word[:2].lower() in _MOMENT_STARTS and (not plain[start - 1].isspace() or begins_moment(word))
+
+
+def begins_moment(word: str) -> bool:
+    """Whether digits and, after a space, this word can be or begin a date or a clock time: "pm", "of", "May"."""
+    return dates.MOMENT_WORD.match(word) is not None
 
 
 def chinese_moment(plain: str, at: int, end: int, floor: int) -> Moment | None:

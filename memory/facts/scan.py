@@ -8,17 +8,15 @@ from typing import cast
 
 from . import dates
 from .amounts import Amount, finish_amount, read_amount
-from .collect import Collector
 from .context import Left, look_left
 from .fact import Fact, Kind
 from .identifiers import Piece, Pieces, classify
-from .json_source import key_before
-from .keys import Column, column
 from .moments import Moment, chinese_moment, clock_in_words, moment_at, year_in_words
 from .negatives import bracket_note, list_number, phone_after, phone_at
 from .notation import Number
 from .numerals_en import read_words
 from .numerals_zh import read_numeral
+from .plain_numbers import LONG_CODE, ZIP, PlainNumbers
 from .spoken import allowed_word, allowed_zh
 from .unit_reader import read_unit
 
@@ -29,23 +27,15 @@ _PLAIN_NUMBER: Pieces = (Piece("plain number", 0, 0),)  # one object for all suc
 _FACT_ROLES = frozenset({"identifier", "path", "url", "email", "name", "date", "time"})
 _URL_TAIL = re.compile(r"[^\s\"'<>`|，。；、）】》\u3400-\u9fff]*")
 
-
-LONG_CODE = 10
 NEAR = 40
-_ZIP = re.compile(r"[A-Z]{2} \d{5}(?!\d)")
-MOMENT_DIGITS = 9
-_AMOUNT_KEY = re.compile(
-    r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE
-)
 _ADDRESS = re.compile(
     r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}"
     r"(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
 )
 _CLOSING = frozenset(")}]")
-_ENDS = frozenset("#")  # "No.:", "#:"
 
 
-class Scanner(Collector):
+class Scanner(PlainNumbers):
     """One pass over one text or over the cells of its tables."""
 
     def run(self, start: int, end: int) -> None:
@@ -68,14 +58,14 @@ class Scanner(Collector):
                     continue
                 consumed = stop = offset + len(chunk)
                 if offset == start and stop == end and len(chunk) < LONG_CODE:
-                    self._alone(chunk, start, end)
+                    self.alone(chunk, start, end)
                 elif plain[offset - 2 : offset] == ", " and plain[stop : stop + 1] in _CLOSING:
                     facts.append(
                         Fact("quantity", text[offset:stop], (offset, stop), Decimal(chunk), None, None, None,
                              source, None, None, False, None, None, origin)
                     )  # fmt: skip
-                elif not self._bare(chunk, offset, stop, end):
-                    consumed = self._number(offset, stop, start, end)
+                elif not self.bare(chunk, offset, stop, end):
+                    consumed = self.usual(offset, stop, start, end) or self._number(offset, stop, start, end)
                 continue
             for role, piece_start, piece_end in pieces:
                 at = offset + piece_start
@@ -93,86 +83,13 @@ class Scanner(Collector):
                 elif role == "line number":
                     if at and plain[at - 1] != "\n":
                         consumed = self._number(at, stop, start, end)
-                elif role == "number" or role == "plain number":
+                elif role == "plain number":
+                    consumed = self.usual(at, stop, start, end) or self._number(at, stop, start, end)
+                elif role == "number":
                     consumed = self._number(at, stop, start, end)
                 else:
                     consumed = self._other(role, at, stop, start, end)
         self.settle(first)
-
-    def _alone(self, chunk: str, start: int, end: int) -> None:
-        """A cell that holds a number and nothing else: its neighbours do not belong to it."""
-        facts = self.facts
-        facts.append(
-            Fact("quantity", self.text[start:end], (start, end), Decimal(chunk), source=self.source, origin=self.origin)
-        )
-        if self.day_words:
-            self.loose.append(len(facts) - 1)
-
-    def _bare(self, chunk: str, at: int, stop: int, end: int) -> bool:
-        """The short way for numbers in literals and calls, where nothing around them matters.
-
-        Adds the fact and says True when marks stand on both sides: "(207588)", ": 193.79}".
-        """
-        plain = self.plain
-        if stop >= end or at < 3:
-            return False
-        after, before = plain[stop], plain[at - 1]
-        if after == '"' and before == '"':
-            return self._quoted(at, stop)
-        if after not in "),}]" or (after == "," and plain[stop + 1 : stop + 2].isdigit()):
-            return False
-        colon = at - 2 if before == " " else at - 1
-        mark = plain[colon]
-        if mark not in ",:=" or (mark == "," and colon == at - 1) or plain[colon - 1] in _ENDS:
-            return False
-        if mark == ":" and plain[colon - 1] in "\"'":
-            return self._valued(plain[at:stop], at, stop, colon)
-        self.facts.append(
-            Fact(
-                "quantity",
-                self.text[at:stop],
-                (at, stop),
-                Decimal(plain[at:stop]),
-                source=self.source,
-                origin=self.origin,
-            )
-        )
-        return True
-
-    def _valued(self, chunk: str, at: int, stop: int, colon: int) -> bool:
-        """A number behind a quoted key: the key may give its unit, or say that it is a name or a moment."""
-        key = key_before(self.plain, colon, 0)
-        meaning = column(key) if key else Column()
-        if meaning.role == "identifier" or (meaning.role == "figure" and len(chunk) >= MOMENT_DIGITS + 6):
-            self.emit("identifier", at, stop)
-        elif meaning.role == "moment" and len(chunk) >= MOMENT_DIGITS:
-            self.emit("time", at, stop)
-        elif meaning.role == "date":
-            self.emit("date", at, stop)
-        else:
-            fact = Fact(
-                meaning.kind, self.text[at:stop], (at, stop), Decimal(chunk), None, None, meaning.unit, self.source
-            )
-            fact.origin = self.origin
-            self.facts.append(fact)
-        return True
-
-    def _quoted(self, at: int, stop: int) -> bool:
-        """Digits that are a string: a name ("7803"), unless the key speaks of an amount ("price": "12.50")."""
-        plain = self.plain
-        key = key_before(plain, plain.rfind(":", max(0, at - 4), at), 0) if ":" in plain[max(0, at - 4) : at] else None
-        digits = plain[at:stop]
-        if key is None and not digits.isdigit():
-            return False
-        meaning = column(key) if key else None
-        if (
-            meaning
-            and meaning.role == "figure"
-            and (meaning.unit or not digits.isdigit() or _AMOUNT_KEY.search(key or ""))
-        ):
-            return False
-        self.emit("identifier", at, stop)
-        return True
 
     def _other(self, role: str, at: int, stop: int, floor: int, end: int) -> int:
         """The roles that are rarer than names and digits."""
@@ -221,8 +138,8 @@ class Scanner(Collector):
         if moment:
             return self._moment(at, moment)
         left = look_left(plain, at, floor)
-        if left.naming or _ZIP.match(plain, max(floor, at - 3), end) or self._is_code(at, stop, end):
-            return self._named(at, stop, end)
+        if left.naming or ZIP.match(plain, max(floor, at - 3), end) or self._is_code(at, stop, end):
+            return self.named(at, stop, end)
         address = _ADDRESS.match(plain, at, end)
         if address:
             return self.emit("identifier", at, address.end())
@@ -253,16 +170,6 @@ class Scanner(Collector):
         if stop >= len(plain) and plain[max(0, at - 2) : at].strip(" -+") == "":
             return False
         return not (after.strip() and (after.strip()[0].isalpha() and read_unit(plain, stop + (after[0] == " "))))
-
-    def _named(self, at: int, stop: int, end: int) -> int:
-        """A number that is a name: "room 12", "#4711"."""
-        plain = self.plain
-        while stop < end and (
-            plain[stop].isdigit() or (plain[stop] in ",-./ " and plain[stop + 1 : stop + 2].isdigit())
-        ):
-            stop += 1
-        start = at - 1 if plain[at - 1 : at] == "#" else at
-        return self.emit("identifier", start, stop)
 
     def _words(self, at: int, floor: int, end: int) -> int:
         """A number in English words."""

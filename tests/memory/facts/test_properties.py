@@ -1,9 +1,11 @@
 """What holds for every text: exact spans, no exception, the same answer twice, work that grows with the text."""
 
 import sys
+from unittest.mock import patch
 
 import pytest
 from carryforward.memory.facts import Fact, WorkingFacts, check_figures, extract_facts
+from carryforward.memory.facts.plain_numbers import PlainNumbers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +37,25 @@ def test_spans_are_exact_and_in_order_and_numbers_finite(text: str) -> None:
         assert fact.is_figure == bool(fact.numbers)
         assert isinstance(fact.label, str)
     assert extract_facts(text, source="m1") == facts
+
+
+AMONG_NUMBERS = [
+    "7", "12", "350", "2019", "12345", "4711.5", "766,336", "1,234.56", "$5", "$1,200", "€3.500", "line", "about",
+    "at", "least", "up", "over", "built", "people", "tests", "Street", "人", "米", "万", "MW", "kg", "USD", "percent",
+    "days", "mm", "in", "as", "min", "sq", "fl", "degrees", "May", "pm", "of", "to", "per", "or", "old", "and",
+    "squared", "million", "dozen", *" \n,;:.)(][}|<>!\"-/+~%", ", ", ". ", " ", " ", " ", " ", " ", " ",
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(AMONG_NUMBERS), max_size=14).map("".join))
+def test_the_short_way_reads_what_all_the_rules_read(text: str) -> None:
+    def read() -> list[tuple[object, ...]]:
+        return [(f.kind, f.text, f.span, f.numbers, f.unit, f.approx, f.bound) for f in extract_facts(text)]
+
+    with patch.object(PlainNumbers, "usual", lambda *_: 0):
+        by_all_rules = read()
+    assert read() == by_all_rules
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,0 +1,80 @@
+"""What stands behind a bare number where nothing further on can change it, judged once for each word.
+
+Most numbers of a text end at a mark ("1939,"), carry one unit ("7 MW,") or stand before a plain word ("3 tests").
+A word is judged by the rules for units themselves; this file only knows how far these rules look.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from .amounts import DOT_CURRENCIES, unit_after
+from .fact import Kind
+from .moments import begins_moment
+from .numerals_en import DOZENS, SCALES, STARTERS
+from .units import tables
+
+
+class Behind(NamedTuple):
+    """What belongs to a number: where it ends, and its unit if it has one."""
+
+    end: int
+    unit: str | None = None
+    kind: Kind = "quantity"
+
+
+class _Word(NamedTuple):
+    """What a word behind a number says: for certain if `final`, else where a mark or no word of `longer` follows."""
+
+    unit: str | None
+    kind: Kind
+    final: bool
+    longer: frozenset[str]
+
+
+_MARKS = (",", ";", ":", ")", "]", "}", "|", "\n", ". ")
+_MARK = re.compile(r"[;|}\]<>!]|\.(?=[ \n])|,(?![\d-])|\n(?![\s(~:/.-]|[^\x00-\x7f])([A-Za-z]{0,9})")
+_WORD = re.compile(r" ([A-Za-z]{2,24}+)(?![A-Za-z])(?:([,;:)\]}|\n]|\.(?=\s))| ([a-z]{2,24}+)(?=[ ,.\n]))?")
+_LETTERS = re.compile(r"[a-z]+")
+_REACHING = frozenset({"or", "over", "sq", "square", "cu", "cubic"}) | SCALES.keys() | DOZENS.keys()
+_CONTINUING = STARTERS | SCALES.keys() | {
+    "an", "and", "cubed", "of", "old", "or", "per", "squared", "through", "till", "to", "until",
+}  # fmt: skip
+
+
+def look_behind(text: str, stop: int, end: int) -> Behind | None:
+    """What belongs to the digits that end at `stop`; None where the rules must read on to say it."""
+    if text[stop : stop + 1] != " ":
+        mark = _MARK.match(text, stop)
+        return Behind(stop) if mark and not (mark[1] and begins_moment(mark[1])) else None
+    match = _WORD.match(text, stop)
+    if match is None or match.end(1) > end:
+        return None
+    word = _judged(match[1])
+    if word is None or not (word.final or match[2] or (match[3] and match[3] not in word.longer)):
+        return None
+    return Behind(match.end(1) if word.unit else stop, word.unit, word.kind)
+
+
+@lru_cache(maxsize=8192)
+def _judged(word: str) -> _Word | None:
+    """What a word behind a number says; None where that depends on the number or on more than the next word."""
+    lower = word.lower()
+    if begins_moment(lower) or lower in _REACHING:
+        return None
+    aliases = tables().aliases.get(lower)
+    if aliases is None:
+        return _Word(None, "quantity", word.islower(), _CONTINUING)
+    rests = [alias.spelling[len(word) :].lower() for alias in aliases if len(alias.spelling) > len(word)]
+    found = {unit_after(f"0 {word}{mark}", 1, decimal=d, money=False) for mark in _MARKS for d in (True, False)}
+    if len(found) > 1 or any(rest.startswith(". ") for rest in rests):
+        return None
+    longer = _CONTINUING.union(*(_LETTERS.findall(rest)[:1] for rest in rests if rest[0] == " "))
+    unit = found.pop()
+    if unit is None:
+        return _Word(None, "quantity", False, longer)
+    if unit.end != len(word) + 2 or unit.symbol in DOT_CURRENCIES or unit.symbol[1:] in tables().codes:
+        return None
+    return _Word(unit.symbol, unit.kind, False, longer)
