@@ -29,7 +29,7 @@ ENUM_ITEM_FRAME = 3
 TOOLS_END = 12
 
 _CACHED_TEXTS = 32_768
-_LONG_TEXT = 1024  # characters; longer texts are remembered by their hash
+_LONG_TEXT = 4096  # characters; longer texts are remembered by their hash
 
 
 class BudgetError(ValueError):

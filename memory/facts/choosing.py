@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import NamedTuple
@@ -13,7 +12,6 @@ MAX_TEXT = 160
 """Characters of the longest fact that is shown."""
 SEPARATOR = 1
 """Tokens between two values."""
-_WORD = re.compile(r"\d+|[^\W\d\u2e80-\uffef]+|[\u2e80-\uffef]")
 
 
 class _Line(NamedTuple):
@@ -55,31 +53,14 @@ def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int]
 def _choose(items: Iterable[Item], room: int, measure: Callable[[str], int], visible: str) -> list[Item]:
     """The best items, as long as their values alone fit the room."""
     chosen: list[Item] = []
-    sight = _Sight(visible)
+    shown = ""
     for item in sorted(items, key=itemgetter(0)):
         text = item.line or item.fact.text
-        if text in sight or (len(text) > MAX_TEXT and not item.line):
+        if text in visible or text in shown or (len(text) > MAX_TEXT and not item.line):
             continue
         room -= measure(text) + SEPARATOR
         if room < 0:
             break
         chosen.append(item)
-        sight.add(text)
+        shown = f"{shown}\n{text}"
     return chosen
-
-
-class _Sight:
-    """What is in sight already: values in whole words of the text (12 is not in 2012), or inside one that is added."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._added = text, ""
-        self._words = frozenset(_WORD.findall(text))
-
-    def __contains__(self, value: str) -> bool:
-        words = _WORD.findall(value)
-        if self._words.issuperset(words) and (words == [value] or value in self._text):
-            return True
-        return value in self._added
-
-    def add(self, value: str) -> None:
-        self._added = f"{self._added}\n{value}"

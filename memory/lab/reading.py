@@ -38,7 +38,7 @@ class Seen:
         except MessageError as error:
             self.fault = str(error)
             self.message = Message("user", clean(repr(raw)))
-        self.tokens = counter.message(self.message)
+        self.tokens = counter.message(self.message, by_line=True)
         self.call_ids = tuple(call.id for call in self.message.tool_calls)
         self._searchable: Searchable | None = None
 
