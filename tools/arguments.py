@@ -3,6 +3,7 @@
 Models write `"185"` for 185, `"true"` for true, a JSON text where a list is wanted, null for what they leave out.
 """
 
+import ast
 import copy
 import difflib
 import itertools
@@ -196,13 +197,21 @@ def _fit_object(value: Any, schema: Schema, validator: Any) -> Any:
 
 
 def _from_json(value: Any, opening: str) -> Any:
+    """The list or object that a text is, as JSON or as a Python literal."""
     if not isinstance(value, str) or not value.lstrip().startswith(opening):
         return value
     try:
         parsed = json.loads(value)
     except (ValueError, RecursionError):
-        return value
+        parsed = _from_literal(value)
     return value if _too_deep(parsed) else parsed
+
+
+def _from_literal(text: str) -> Any:
+    try:
+        return json.loads(json.dumps(ast.literal_eval(text.strip()), allow_nan=False))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 _FITTERS: dict[str, Callable[[Any, Schema, Any], Any]] = {

@@ -54,6 +54,8 @@ def from_text(tool: Tool, written: str, *, following: str = "", cut: bool = Fals
         quoted = _read_quoted(text)
         if quoted is not None:
             return from_value(tool, quoted)
+        if only_parameter_type(tool) == "array" and isinstance(items := _value_of(f"[{text}]"), list):
+            return from_value(tool, items)
     _refuse_open(text)
     plain = without_stop_word(text)
     if cut and plain == text:

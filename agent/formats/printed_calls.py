@@ -27,7 +27,7 @@ _OPEN_CALL = r"<[|｜]tool[▁_]call[▁_]begin[|｜]>(?:function<[|｜]tool[▁
 _MARKER = re.compile(
     "(?<!`)(?:"
     # a mark before an object that names its tool
-    r"(?:<tool_calls?>|<function_calls?>|<tool_use>|<tools>|\[TOOL_CALLS\]|<\|tool_call\|>|<\|python_tag\|>)\s*"
+    r"(?:<tool_calls?>|<function_calls?>|<tool_use>|<tools>|\[TOOL_(?:CALLS?|REQUEST)\]|<\|tool_call\|>|<\|python_tag\|>)\s*"
     rf"{_FENCE}(?=[{{\[])"
     # a mark and a name before the arguments
     rf"|(?:\[TOOL_CALLS\]|{_OPEN_CALL}|<\|channel\|>commentary to=)\s*(?P<called>{_NAME})\s*(?:\[ARGS\]"
@@ -36,7 +36,8 @@ _MARKER = re.compile(
     # a tag that names the tool, before a tag for each argument
     rf"|<function=(?P<function>[^>\n]{{1,100}})>|<invoke name=\"(?P<invoked>[^\"\n]{{1,100}})\">"
     rf"|<tool_call>\s*(?P<listed>{_NAME})\s*(?=<arg_key>)"
-    ")"
+    ")",
+    re.IGNORECASE,
 )
 _PARAMETER = re.compile(
     r"\s*(?:<parameter(?:=| name=\")(?P<name>[^>\"\n]{1,100})\"?>"
@@ -47,8 +48,9 @@ _END_OF_CALL = re.compile(r"\s*</(?:function|invoke|tool_call)>")
 _WRAPPERS = re.compile(
     r"<tool_call>|<[\w:.-]*(?:tool|function)_calls>|<[|｜]tool[▁_]calls(?:[▁_]section)?[▁_]begin[|｜]>"
 )
-_PYTHON_CALL = re.compile(r"\[?(?P<name>[\w.-]{1,100})\((?P<input>.*)\)\]?", re.DOTALL)
+_PYTHON_CALL = re.compile(r"(?:<\|python_tag\|>)?\[?(?P<name>[\w.-]{1,100}?)(?:\.call)?\((?P<input>.*)\)\]?", re.DOTALL)
 _CALL_KEYS = ({"name", "arguments"}, {"name", "parameters"})
+_AROUND_CALLS = frozenset({"tool_calls", "tool_call", "function", "function_call"})
 
 
 def read_printed(text: str, reader: CallReader, cut: bool) -> Action | FormatProblem:
@@ -72,8 +74,10 @@ def read_all_printed(text: str, reader: CallReader, cut: bool) -> list[Action] |
             if isinstance(action, FormatProblem):
                 return action
             actions.append(action)
-    if not actions and (bare := _bare(text, reader)):
-        return bare if isinstance(bare, FormatProblem) else [bare]
+    for action in [] if actions else _bare(text, reader):
+        if isinstance(action, FormatProblem):
+            return action
+        actions.append(action)
     return actions or reader.problem("no_action")
 
 
@@ -113,25 +117,37 @@ def _tagged(text: str, at: int, name: str, reader: CallReader, thought: str) -> 
     return reader.action(name, lambda tool: from_text(tool, inner), thought), closing
 
 
-def _bare(text: str, reader: CallReader) -> Action | FormatProblem | None:
-    """A reply that is one call of a tool that exists and nothing else: an object, `tool({…})`, `tool(key=value)`."""
+def _bare(text: str, reader: CallReader) -> list[Action | FormatProblem]:
+    """The calls of a reply that is calls of tools that exist and nothing else: an object, a list of such, `tool({…})`,
+    `tool(key=value)`."""
     body = unfenced(text).strip()
     if called := _PYTHON_CALL.fullmatch(body):
-        return _python_call(called["name"], called["input"].strip(), reader)
-    if not body.startswith("{"):
-        return None
+        call = _python_call(called["name"], called["input"].strip(), reader)
+        return [call] if call else []
+    if not body.startswith(("{", "[")):
+        return []
     try:
         value, end = read_value(body)
     except JsonError:
-        return None
-    if body[end:].strip() or not isinstance(value, Mapping):
-        return None
+        return []
+    calls = _calls_in(value)
+    if body[end:].strip() or not all(call and find_tool(str(call.get("name")), reader.tools) for call in calls):
+        return []
+    meanings = [meaning_of(call, reader) for call in calls]
+    return [meaning for meaning in meanings if isinstance(meaning, Action | FormatProblem)]
+
+
+def _calls_in(value: Any) -> list[Mapping[str, Any] | None]:
+    """The calls that a value consists of; None for each part that is none."""
+    if isinstance(value, list):
+        return [call for part in cast(list[Any], value) for call in _calls_in(part)]
+    if not isinstance(value, Mapping):
+        return [None]
     fields = cast(Mapping[str, Any], value)
     keys = set(fields) - {"type", "id"}
-    if keys not in _CALL_KEYS or find_tool(str(fields.get("name")), reader.tools) is None:
-        return None
-    meaning = meaning_of(fields, reader)
-    return meaning if isinstance(meaning, Action | FormatProblem) else None
+    if len(keys) == 1 and keys <= _AROUND_CALLS:
+        return _calls_in(fields[keys.pop()])
+    return [fields if keys in _CALL_KEYS else None]
 
 
 def _python_call(name: str, written: str, reader: CallReader) -> Action | FormatProblem | None:

@@ -147,6 +147,11 @@ PRINTED = {
     "glm": "<tool_call>search\n<arg_key>query</arg_key>\n<arg_value>gull</arg_value>\n</tool_call>",
     "minimax": '<minimax:tool_call>\n<invoke name="search">\n<parameter name="query">gull</parameter>\n</invoke>',
     "as python": '[search(query="gull")]',
+    "llama python tag with a call": '<|python_tag|>search.call(query="gull")',
+    "capitals": '<TOOL_CALL>{"name": "search", "arguments": {"query": "gull"}}</TOOL_CALL>',
+    "lm studio": '[TOOL_REQUEST]{"name": "search", "arguments": {"query": "gull"}}[END_TOOL_REQUEST]',
+    "a list": '[{"name": "search", "arguments": {"query": "gull"}}]',
+    "as a message": '{"tool_calls": [{"function": {"name": "search", "arguments": {"query": "gull"}}}]}',
     "fenced": '```json\n{"name": "search", "arguments": {"query": "gull"}}\n```',
 }
 
@@ -188,6 +193,9 @@ def test_two_printed_calls_are_two() -> None:
         ("Servers print `<tool_call>{}</tool_call>` then.", "Servers print `<tool_call>{}</tool_call>` then."),
         ('{"name": "Ada", "arguments": {}}', '{"name": "Ada", "arguments": {}}'),
         ('{"height": 9}', '{"height": 9}'),
+        ('[{"name": "Ada", "arguments": {}}]', '[{"name": "Ada", "arguments": {}}]'),
+        ('["search"]', '["search"]'),
+        ("[]", "[]"),
         ("Action: delete_all\nAction Input: {}", "Action: delete_all\nAction Input: {}"),
         ("<think>hm</think>42", "42"),
         ("", "truncated_or_empty"),

@@ -342,6 +342,7 @@ BRACKET = {
     "several lines": ("Action: python[a = [1]\nprint(a[0])]", ("python", {"code": "a = [1]\nprint(a[0])"})),
     "the word think": ("search[think]", ("search", {"query": "think"})),
     "keys": ('Action: read_file[path="a", limit=3]', ("read_file", {"path": "a", "limit": 3})),
+    "a list in the brackets": ('Action: tags["a", "b"]', ("tags", {"names": ["a", "b"]})),
     "empty": ("Action: get_time[]", ("get_time", {})),
     "full-width": ("行动：search【潮汐表】", ("search", {"query": "潮汐表"})),
     "parentheses inside": ("Action: calculator[(1 + 2) * 3]", ("calculator", {"expression": "(1 + 2) * 3"})),
