@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ def replay(
         list[str] | None, typer.Option(help="Policy, e.g. tiered or keep-last:10; may be repeated.")
     ] = None,
     budget: Annotated[list[int] | None, typer.Option(help="Tokens of a context; may be repeated.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many transcripts.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many transcripts.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the table, one row a transcript, as Parquet.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw price against survival into this picture.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
@@ -30,8 +31,9 @@ def replay(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from ...memory.lab import compare, format_table, load_transcripts, pool, save_comparison
-    from ...memory.lab.tables import records
+    from ...memory.lab.tables import error_lines, records
 
+    _check(out, plot)
     transcripts = load_transcripts(files)
     chosen = transcripts if limit is None else list(islice(transcripts, limit))
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -45,7 +47,9 @@ def replay(
             bar.update(line, completed=done, total=total or None)
 
         frame = compare(chosen, policy or ["tiered"], budget or [8000], executor, progress=progress)
-    console.print(format_table(pool(records(frame))), markup=False, highlight=False, soft_wrap=True)
+    rows = records(frame)
+    for text in (format_table(pool(rows)), *error_lines(rows)):
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
     if out is not None:
         save_comparison(frame, out)
     if plot is not None:
@@ -57,16 +61,32 @@ def _executor(stack: ExitStack, jobs: int, dask: str | None) -> Executor | None:
         try:
             from distributed import Client  # pyright: ignore
         except ImportError as error:
-            raise typer.BadParameter("--dask needs Dask: pip install distributed") from error
+            raise typer.BadParameter("--dask needs Dask: pip install 'carryforward[dask]'") from error
         client: Any = stack.enter_context(Client(dask))  # pyright: ignore[reportUnknownVariableType]
         return client.get_executor()
     return stack.enter_context(ProcessPoolExecutor(jobs)) if jobs > 1 else None
 
 
-def _draw(frame: Any, path: Path) -> None:
-    import matplotlib
+def _check(out: Path | None, plot: Path | None) -> None:
+    """Refuse before the work what could not be written after it.
 
-    matplotlib.use("Agg")
+    Raises:
+        ValueError: a file's folder does not exist, or the picture's format is unknown.
+        ImportError: pyarrow or matplotlib is not installed.
+    """
+    for path in filter(None, (out, plot)):
+        if not path.parent.is_dir():
+            raise ValueError(f"{path}: there is no folder {path.parent}; make it first")
+    if out is not None:
+        import_module("pyarrow")
+    if plot is not None:
+        figure: Any = import_module("matplotlib.figure").Figure()
+        formats = sorted(figure.canvas.get_supported_filetypes())
+        if plot.suffix and plot.suffix[1:].lower() not in formats:
+            raise ValueError(f"{plot}: no picture is written as {plot.suffix}; expected one of {', '.join(formats)}")
+
+
+def _draw(frame: Any, path: Path) -> None:
     from ...memory.lab import plot_frontier
 
     axes: Any = plot_frontier(frame)

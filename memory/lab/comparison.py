@@ -74,7 +74,7 @@ def compare(
     Args:
         transcripts: the runs; a stream is read as it is needed.
         policies: as `replay` takes them; a dict gives them names of one's own.
-        budgets: tokens of a context.
+        budgets: tokens of a context; one given twice counts once.
         executor: does the work, one transcript at a time: a `ProcessPoolExecutor`, or Dask's
             `Client.get_executor()`; this process by default. What is sent must be picklable. A share that a lost
             worker took with it is done again, in this process where the executor is broken for good.
@@ -93,7 +93,7 @@ def compare(
     import pandas as pd
 
     named = labelled(policies)
-    limits = [b.limit if isinstance(b, Budget) else Budget(b).limit for b in budgets]
+    limits = list(dict.fromkeys(b.limit if isinstance(b, Budget) else Budget(b).limit for b in budgets))
     total = 0
     if progress is not None and not isinstance(transcripts, Iterator):
         total = sum(len(t.steps) for t in transcripts) * len(named) * len(limits)

@@ -65,6 +65,21 @@ def _pooled(policy: str, budget: int, rows: Sequence[Mapping[str, Any]]) -> dict
     return out
 
 
+def error_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each policy and budget that raised: on how many transcripts, and what on the first of them."""
+    groups: dict[tuple[str, int], list[Any]] = {}
+    for row in rows:
+        groups.setdefault((row["policy"], row["budget"]), []).append(row["error"])
+    lines: list[str] = []
+    for (policy, budget), found in groups.items():
+        errors = [error for error in found if isinstance(error, str)]
+        if errors:
+            lines.append(
+                f"{policy} at {budget:,}: raised on {len(errors)} of {len(found)} transcripts, first {errors[0]}"
+            )
+    return lines
+
+
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """A comparison's rows as dicts."""
     return cast(list[dict[str, Any]], frame.to_dict("records"))

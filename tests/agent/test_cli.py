@@ -121,6 +121,22 @@ def test_replay_refuses_what_is_no_transcript(home: Path) -> None:
     assert_one_line_error(carryforward("replay", str(SAMPLE), "--policy", "nope"), "unknown policy 'nope'", "tiered")
 
 
+def test_replay_says_what_a_policy_raised() -> None:
+    result = carryforward("replay", str(SAMPLE), "--limit", "2", "--budget", "50", "--budget", "50")
+    table, *said = result.stdout.splitlines()[1:]
+    assert table.split()[:2] == ["tiered", "50"]
+    assert len(said) == 1
+    assert said[0].startswith("tiered at 50: raised on 2 of 2 transcripts, first at message")
+    assert "BudgetError" in said[0]
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_replay_refuses_before_the_work_what_it_could_not_write(option: str, home: Path) -> None:
+    result = carryforward("replay", str(SAMPLE), "--limit", "1", option, str(home / "gone" / "t.png"))
+    assert_one_line_error(result, "no folder", "gone")
+    assert_one_line_error(carryforward("replay", str(SAMPLE), "--plot", str(home / "t.foo")), "t.foo", "png")
+
+
 def test_runs_are_listed_shown_and_exported(home: Path) -> None:
     memory = Memory(4000, journal=Journal(home / "journal.sqlite3"))
     memory.begin("measure the pier", run_id="r1")

@@ -31,6 +31,7 @@ from carryforward.memory.lab import (
     pool,
     replay,
 )
+from carryforward.memory.lab.tables import error_lines
 from pandas.testing import assert_frame_equal
 
 POLICIES = ("keep-all", "keep-last", "keep-last:10", "keep-ends", "mask", "fold", "clamp", "tiered")
@@ -156,8 +157,7 @@ def frontier(runs: int | None) -> None:
     with ProcessPoolExecutor(2) as executor:
         table = compare(given, contestants, BUDGETS[1:], executor)
     print(format_table(pool(table.to_dict("records"))))
-    for policy, errors in table.dropna(subset="error").groupby("policy")["error"]:
-        print(f"{policy}: raised on {len(errors)} of {len(given) * len(BUDGETS[1:])}, first: {errors.iloc[0][:160]}")
+    print(*(line[:200] for line in error_lines(table.to_dict("records"))), sep="\n")
     plot_frontier(table).figure.savefig("frontier.png", dpi=100)
 
 
