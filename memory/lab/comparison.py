@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
 from itertools import islice
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 from ..tokens import Budget, TokenCounter
-from .contestants import Contestant, labelled
+from .contestants import Contestant, described, labelled
 from .reading import Reading
 from .replays import replay
 from .transcripts import Transcript
@@ -26,6 +27,7 @@ Row = dict[str, Any]
 _IN_FLIGHT = 64  # shares handed out at a time, so that a stream of transcripts is never held as a whole; of these,
 # the largest go first, or one that comes last would keep one worker busy when the others have done
 _TRIES = 3
+_NOT_SENT = (PicklingError, AttributeError, TypeError)  # what pickling raises; to try again would not help
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ def compare(
         `attrs["settings"]` says what made it.
 
     Raises:
-        ValueError: a policy's name is unknown, two are called the same, or a budget is not positive.
+        ValueError: a policy is none or its name unknown, two are called the same, or a budget is not positive.
+        PicklingError, AttributeError, TypeError: what is sent to a worker can't be pickled.
     """
     import pandas as pd
 
@@ -110,7 +113,7 @@ def compare(
     frame = pd.DataFrame([row for number in sorted(by_number) for row in by_number[number]])
     frame = frame.astype({"error": "string"}) if len(frame) else frame  # one type, whether anything failed or not
     frame.attrs["settings"] = {
-        "policies": {name: policy if isinstance(policy, str) else repr(policy) for name, policy in named.items()},
+        "policies": {name: described(policy) for name, policy in named.items()},
         "budgets": limits,
         "encoding": encoding,
         "transcripts": len(by_number),
@@ -150,6 +153,9 @@ def _finished(
                 del tries[number]
                 tick(share.calls)
                 yield number, future.result()
+            elif isinstance(error, _NOT_SENT):
+                error.add_note("Policies that go to a worker must be names, our objects, or classes of a module.")
+                raise error
             elif tries[number] == _TRIES:
                 raise error
             else:

@@ -69,12 +69,19 @@ def label(contestant: Contestant) -> str:
     return own if isinstance(own, str) else repr(contestant)
 
 
+def described(contestant: Contestant) -> str:
+    """What a contestant is, with all its settings where it is a policy of ours."""
+    return repr(named_policy(contestant) if isinstance(contestant, str) else contestant)
+
+
 def labelled(contestants: Sequence[Contestant] | Mapping[str, Contestant]) -> dict[str, Contestant]:
     """Contestants by what they are called; names are checked at once.
 
     Raises:
-        ValueError: two contestants are called the same, or a name is unknown.
+        ValueError: two contestants are called the same, a name is unknown, or something is no contestant.
     """
+    if isinstance(contestants, str):
+        raise ValueError(f"policies must be a list or a dict: give [{contestants!r}]")
     pairs = list(contestants.items()) if isinstance(contestants, Mapping) else [(label(c), c) for c in contestants]
     out = dict(pairs)
     if len(out) != len(pairs):
@@ -84,6 +91,8 @@ def labelled(contestants: Sequence[Contestant] | Mapping[str, Contestant]) -> di
     for contestant in out.values():
         if isinstance(contestant, str):
             named_policy(contestant)
+        elif not callable(contestant) and not hasattr(contestant, "compact"):
+            raise ValueError(f"{contestant!r} is no policy: give a name, a policy, or what makes one from a budget")
     return out
 
 

@@ -1,10 +1,11 @@
 import math
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
+from pickle import PicklingError
 
 import pandas as pd
 import pytest
-from carryforward.memory import KeepLast
+from carryforward.memory import KeepLast, Tiered
 from carryforward.memory.lab import (
     Transcript,
     compare,
@@ -132,6 +133,29 @@ def test_progress_counts_contexts(transcripts):
     compare(transcripts, POLICIES, [4000], Recording(100), progress=lambda *counts: handed_out.append(counts))
     assert handed_out[-1] == (total, total)
     assert len(handed_out) == len(transcripts)
+
+
+def test_what_can_not_be_sent_to_a_worker_is_said_at_once(transcripts, caplog):
+    spawned = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    with spawned as executor, pytest.raises((PicklingError, AttributeError)) as error:
+        compare(transcripts, {"mine": lambda budget: Everything(budget)}, [4000], executor)
+    assert "must be names" in error.value.__notes__[0]
+    assert not caplog.records
+
+
+def test_a_budget_given_twice_counts_once(transcripts):
+    assert len(compare(transcripts[:1], [Everything], [4000, 2000, 4000])) == 2
+
+
+def test_what_is_no_policy_is_said(transcripts):
+    with pytest.raises(ValueError, match="3 is no policy"):
+        compare(transcripts, [3], [4000])
+    with pytest.raises(ValueError, match="give \\['tiered'\\]"):
+        compare(transcripts, "tiered", [4000])
+
+
+def test_settings_tell_all_of_a_policy(table):
+    assert table.attrs["settings"]["policies"]["tiered"] == repr(Tiered())
 
 
 def test_names_must_differ(transcripts):
