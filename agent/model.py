@@ -284,6 +284,7 @@ class ChatModel:
 def _timeouts(timeout: float | Timeouts | None) -> Timeouts:
     if isinstance(timeout, Timeouts):
         return timeout
+    usual = Timeouts()
     if timeout is None:
-        return Timeouts()
-    return Timeouts(min(Timeouts.connect, timeout), min(Timeouts.first_token, timeout), timeout)
+        return usual
+    return Timeouts(min(usual.connect, timeout), min(usual.first_token, timeout), timeout)
