@@ -139,7 +139,15 @@ class AnswerReader:
                 if data.strip() == "[DONE]":
                     streamed.done = True
                     break
-                delta = self._event(data, streamed)
+                if not data.strip():
+                    continue
+                try:
+                    delta = self._event(data, streamed)
+                except ModelError:
+                    if streamed.finish_reason is None:
+                        raise
+                    streamed.done = True  # the reply is whole, the error is about what comes behind it
+                    break
                 if delta.text or delta.reasoning:
                     yield delta
             if streamed.done:

@@ -152,14 +152,20 @@ class StreamedMessage:
         """The call that a piece continues, None when it begins another.
 
         Some servers give all calls one index, or none: there another id begins a call, or a name after whole
-        arguments.
+        arguments. Others give all calls one id, or each piece an id of its own.
         """
-        by_id = next((call for call in self._calls if call_id and call.id == call_id), None)
-        last = self._by_index.get(index) if isinstance(index, int | str) else (self._calls or [None])[-1]
-        if by_id is not None or last is None:
-            return by_id
-        if call_id and last.id:
+        same_id = [call for call in self._calls if call_id and call.id == call_id]
+        last = self._by_index.get(index) if isinstance(index, int | str) else (same_id or self._calls or [None])[-1]
+        if last is None:
+            return None if not same_id or (name and _is_whole(same_id[-1])) else same_id[-1]
+        if same_id:
+            return last if last in same_id else same_id[-1]
+        if call_id and last.id and (name or _is_whole(last)):
             return None
-        if name and last.arguments and (name != last.name or parse_json(last.arguments) is not None):
+        if name and last.arguments and (name != last.name or _is_whole(last)):
             return None
         return last
+
+
+def _is_whole(call: _Call) -> bool:
+    return parse_json(call.arguments) is not None

@@ -278,6 +278,20 @@ def test_interleaved_pieces_of_parallel_calls_are_kept_apart() -> None:
     assert calls == [("f", '{"y": 2}'), ("g", '{"x": 1}')]
 
 
+def test_pieces_whose_ids_say_nothing_are_told_apart_by_index_and_name() -> None:
+    def piece(index: int, call_id: str, arguments: str, name: str | None = None) -> dict[str, Any]:
+        return delta(tool_calls=[{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}])
+
+    def calls(*pieces: dict[str, Any]) -> list[str]:
+        done = run([events(*pieces, delta("tool_calls"))], streamed=True)
+        return [call["function"]["arguments"] for call in done.replies[0].tool_calls]
+
+    anew_each_time = [piece(0, "a", '{"y"', "f"), piece(0, "b", ": 1"), piece(0, "c", "}")]
+    assert calls(*anew_each_time) == ['{"y": 1}']
+    always_the_same = [piece(0, "a", "{}", "f"), piece(1, "a", '{"y": ', "g"), piece(1, "a", "2}")]
+    assert calls(*always_the_same) == ["{}", '{"y": 2}']
+
+
 def test_a_streamed_refusal_is_kept() -> None:
     done = run([events(delta(refusal="I can"), delta(refusal="not."), delta("stop"))], streamed=True)
     assert done.replies[0].message["refusal"] == "I cannot."
@@ -432,12 +446,23 @@ def test_cancelling_a_call_closes_its_connection(streamed: bool) -> None:
     ("limits", "hanging", "says"),
     [
         (Timeouts(first_token=0.1), stream(": still loading\n\n", hang=True), "0.1 s to begin"),
+        (0.1, stream(": still loading\n\n", hang=True), "longer than 0.1 s"),
         (Timeouts(whole=0.1), events(delta(content="a"), done=False, hang=True), "longer than 0.1 s"),
     ],
 )
-def test_a_server_that_hangs_is_given_up(limits: Timeouts, hanging: Entry, says: str) -> None:
+def test_a_server_that_hangs_is_given_up(limits: Timeouts | float, hanging: Entry, says: str) -> None:
     with pytest.raises(ServerError, match=says):
         run([hanging], streamed=True, timeout=limits, max_retries=0)
+
+
+def test_an_error_behind_a_finished_stream_is_no_error() -> None:
+    script = [events(delta(content="fine"), delta("stop"), {"error": {"message": "no usage"}})]
+    assert run(script, streamed=True).replies[0].text == "fine"
+
+
+def test_an_event_without_data_is_passed_over() -> None:
+    script = [events("", delta(content="fine"), " ", delta("stop"))]
+    assert run(script, streamed=True).replies[0].text == "fine"
 
 
 def test_a_finished_stream_is_not_waited_for() -> None:
