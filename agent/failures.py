@@ -33,6 +33,7 @@ _CONTEXT_WORDS = re.compile(
     r"|available context size|exceeds? (?:the )?(?:model'?s? )?(?:maximum |available )?context"
     r"|(?:prompt|input|request|messages?) (?:is|are) too (?:long|large)|request too large|too many (?:input )?tokens"
     r"|(?:input|prompt) token count.{0,40}exceeds|inputs?`? tokens.{0,60}must be|exceeds? max(?:imum)? message tokens"
+    r"|too long to fit|requires? more context"
     r"|exceed\w* (?:the )?model'?s? token limit|(?:prompt|input) (?:length|tokens).{0,60}exceed"
     r"|reduce the length of the|tokens must be reduced|range of input length"
     r"|(?:上下文|输入|提示词?|prompt)[^，。]{0,12}(?:超长|过长|超过|超出)",

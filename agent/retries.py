@@ -9,8 +9,12 @@ from email.utils import parsedate_to_datetime
 
 _FIRST_WAIT = 0.5  # seconds
 _LONGEST_BACK_OFF = 30.0
-_IN_WORDS = re.compile(r"(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?)\s*(ms|s|m)\b", re.IGNORECASE)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_IN_WORDS = re.compile(
+    r"(?:try again|retry) (?:in|after) (?=\d)(?:(?P<h>\d+) ?h(?:ours?)? ?)?(?:(?P<m>\d+) ?m(?:in(?:ute)?s?)? ?)?"
+    r"(?:(?P<s>\d+(?:\.\d+)?) ?s(?:ec(?:ond)?s?)?|(?P<ms>\d+(?:\.\d+)?) ?ms)?\b",
+    re.IGNORECASE,
+)
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def back_off(attempt: int, jitter: float) -> float:
@@ -35,7 +39,8 @@ def retry_after(headers: Mapping[str, str], message: str) -> float | None:
         now = _timestamp(headers.get("date"))
         return max(0.0, at - (time.time() if now is None else now))
     words = _IN_WORDS.search(message)
-    return float(words.group(1)) * _SECONDS[words.group(2).lower()] if words else None
+    said = {unit: number for unit, number in words.groupdict().items() if number} if words else {}
+    return sum(float(number) * _SECONDS[unit] for unit, number in said.items()) if said else None
 
 
 def _number(value: str | None) -> float | None:
