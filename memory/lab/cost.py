@@ -39,17 +39,17 @@ class Pricing:
 # (https://api-docs.deepseek.com/guides/kv_cache).
 INDEX = Pricing("index", input=1.0, cached=0.1, output=0.0)
 
-# List prices as the providers' pages gave them in 2025; they change, so give your own `Pricing` for a bill.
-#   https://platform.openai.com/docs/pricing, …/docs/guides/prompt-caching
-#   https://docs.claude.com/en/docs/about-claude/pricing, …/docs/build-with-claude/prompt-caching
-#   https://api-docs.deepseek.com/quick_start/pricing
+# List prices of November 2026, for prompts of usual length; they change, so give your own `Pricing` for a bill.
+#   https://developers.openai.com/api/docs/pricing, …/guides/prompt-caching (gpt-6.1-sol: up to 272,000 tokens)
+#   https://platform.claude.com/docs/en/about-claude/pricing, …/build-with-claude/prompt-caching
+#   https://api-docs.deepseek.com/quick_start/pricing (at peak hours; at others, half of it)
 PROVIDERS: dict[str, Pricing] = {
     pricing.name: pricing
     for pricing in (
+        Pricing("gpt-6.1-sol", input=2.0, cached=0.1, output=10.0, write=2.5, block=128, minimum=1024),
         Pricing("gpt-4.1", input=2.0, cached=0.5, output=8.0, block=128, minimum=1024),
-        Pricing("gpt-4o", input=2.5, cached=1.25, output=10.0, block=128, minimum=1024),
-        Pricing("claude-sonnet-4", input=3.0, cached=0.3, output=15.0, write=3.75, block=1, minimum=1024),
-        Pricing("deepseek-chat", input=0.28, cached=0.028, output=0.42),
+        Pricing("claude-sonnet-5-5", input=2.0, cached=0.1, output=10.0, write=2.5, block=1, minimum=1024),
+        Pricing("deepseek-flash", input=0.3, cached=0.006, output=1.2),
     )
 }
 

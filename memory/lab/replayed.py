@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from .cost import Pricing
 from .measures import Measures, StepRecord
 from .reading import Reading
 
@@ -37,6 +38,20 @@ class Replayed(Measures):
         source = self.reading.transcript.source
         head = {"transcript": self.transcript, "source": source, "policy": self.policy, "budget": self.budget}
         return head | {field.name: getattr(self, field.name) for field in fields(Measures)}
+
+    def dollars(self, pricing: Pricing) -> float:
+        """The bill for the calls that were made and their replies, by a provider's cache and prices.
+
+        Tokens are the lab's, and the common prefixes are known in blocks of 64 of them.
+        """
+        return sum(
+            pricing.dollars(
+                record.prompt_tokens,
+                pricing.cached_tokens(record.cached_tokens),
+                self.reading.originals[record.step].tokens,
+            )
+            for record in self.records
+        )
 
     def frame(self) -> pd.DataFrame:
         """One row a step, for the plots of context and time."""

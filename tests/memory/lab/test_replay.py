@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from carryforward.memory import Message, TokenCounter
-from carryforward.memory.lab import POLICY_NAMES, Reading, Transcript, compare, load_transcripts, replay
+from carryforward.memory.lab import POLICY_NAMES, Pricing, Reading, Transcript, compare, load_transcripts, replay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lab_keepers import Everything, HeadAndLastTwo, RaisesAtTheThirdCall, WithLookup, call, parcels, result
@@ -72,6 +72,17 @@ def test_each_measure_of_a_policy_that_forgets(run):
     assert got.valid == 1
     assert got.compactions == 2  # the contexts of messages 6 and 8 do not continue the one before
     assert (got.demands_by_distance[0], got.kept_by_distance[0]) == (4, 2)
+
+
+def test_a_bill_adds_up_calls_by_the_cache_of_the_provider(run):
+    got = replay(run, Everything, 100_000)
+    contexts = [parcels()[:step] for step in (2, 4, 6, 8)]
+    replies = sum(COUNTER.message(parcels()[step]) for step in (2, 4, 6, 8))
+    prompt, cached = sum(map(tokens, contexts)), sum(map(floored, contexts[:-1]))
+    pricing = Pricing("p", input=3.0, cached=1.0, output=7.0)
+    assert got.dollars(pricing) == pytest.approx((3 * (prompt - cached) + cached + 7 * replies) / 1e6)
+    coarse = Pricing("never", input=3.0, cached=1.0, output=0.0, minimum=100_000)
+    assert got.dollars(coarse) == pytest.approx(3 * prompt / 1e6)
 
 
 def test_reachable_counts_what_a_look_up_of_a_visible_ref_brings_back(run):
