@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import NamedTuple
 
-from .rendering import Item, written
+from .rendering import written
+from .shelves import Item
 
 MAX_TEXT = 160
 """Characters of the longest fact that is shown."""
@@ -24,7 +25,7 @@ class _Line(NamedTuple):
 
 
 def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int], visible: str = "") -> str:
-    """The lines of the best items that take at most `budget_tokens`: one a source, in the order in which they came.
+    """The lines of the first items that take at most `budget_tokens`: one a source, in the order in which they came.
 
     Values that stand in `visible` are left out, and values inside a longer one that is shown already. `measure` counts
     the tokens of a value, or of one or more lines.
@@ -51,10 +52,10 @@ def fit(items: Iterable[Item], budget_tokens: int, measure: Callable[[str], int]
 
 
 def _choose(items: Iterable[Item], room: int, measure: Callable[[str], int], visible: str) -> list[Item]:
-    """The best items, as long as their values alone fit the room."""
+    """The first items, as long as their values alone fit the room."""
     chosen: list[Item] = []
     shown = ""
-    for item in sorted(items, key=itemgetter(0)):
+    for item in items:
         text = item.line or item.fact.text
         if text in visible or text in shown or (len(text) > MAX_TEXT and not item.line):
             continue

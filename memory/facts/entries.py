@@ -79,7 +79,7 @@ class Index:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.recent: dict[int, Entry] = {}  # the one seen last stands last
+        self.by_time: dict[int, dict[int, Entry]] = {}  # those last seen at a time, by their `id`
         self.by_text: dict[str, Entry] = {}
         self._named: dict[tuple[str, str], Entry] = {}
         self._series: dict[_Series, list[Entry]] = {}
@@ -110,9 +110,13 @@ class Index:
         return entry
 
     def _seen(self, entry: Entry) -> None:
-        self.recent.pop(id(entry), None)
-        self.recent[id(entry)] = entry
+        self.by_time.setdefault(entry.last, {})[id(entry)] = entry
         self.by_text[entry.fact.text] = entry
+
+    def _see_again(self, entry: Entry, fact: Fact, at: int, call: str | None) -> None:
+        del self.by_time[entry.last][id(entry)]
+        entry.see(fact, at, call)
+        self._seen(entry)
 
     def _name(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int) -> None:
         """Identifiers, dates and the like: one entry a text, shown with its newest source."""
@@ -123,8 +127,7 @@ class Index:
             return
         if entry.last != at:
             entry.crowd = min(entry.crowd, crowd)
-            entry.see(fact, at, call)
-            self._seen(entry)
+            self._see_again(entry, fact, at, call)
 
     def _figure(self, fact: Fact, call: str | None, asked: str | None, at: int, crowd: int, subject: str) -> None:
         """A figure with a label may be a new value of a quantity that is known already.
@@ -141,14 +144,12 @@ class Index:
         earlier = [e for e in series if e.last < at]
         for entry in earlier:
             if entry.fact.numbers == fact.numbers:
-                entry.see(fact, at, call)
-                self._seen(entry)
+                self._see_again(entry, fact, at, call)
                 return
         for entry in earlier:
             if call is not None and (entry.call, entry.asked) == (call, asked):
                 entry.older.append(entry.fact)
-                entry.see(fact, at, call)
-                self._seen(entry)
+                self._see_again(entry, fact, at, call)
                 return
         entry = self._append(fact, call, asked, at, crowd)
         for other in (e for e in earlier if call is None or e.call != call):

@@ -49,14 +49,19 @@ def worth(fact: Fact, about: int, crowd: int) -> float:
 
 
 @lru_cache(maxsize=1 << 16)
-def standing(age: int, seen: int, used: int) -> float:
-    """What a fact's history adds: use in later actions counts most, then recency, then repetition.
+def recency(age: int) -> float:
+    """What is added for being seen or used `age` observations and actions ago."""
+    return 1.5 * 0.5 ** (age / RECENCY_HALF_LIFE)
 
-    `age` counts the observations and actions since it was last seen or used, `seen` the observations it stood in,
-    `used` the actions.
-    """
-    recency = 0.5 ** (age / RECENCY_HALF_LIFE)
-    return 1.5 * min(used, 4) + 1.5 * recency + (0.4 * math.log(seen) if seen > 1 else 0.0)
+
+def repetition(seen: int) -> float:
+    """What is added for standing in `seen` observations."""
+    return 0.4 * math.log(seen) if seen > 1 else 0.0
+
+
+def use(times: int) -> float:
+    """What is added for use in so many actions: it counts most."""
+    return 1.5 * min(times, 4)
 
 
 def _is_key(fact: Fact) -> bool:

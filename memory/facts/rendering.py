@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from operator import itemgetter
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from .entries import Entry
 from .fact import Fact
-from .origin import CellOrigin
-from .tables import Table
+from .shelves import Item
 
 MAX_LABEL = 26
-MAX_COLUMNS = 6
 NEAR = 50
 """Characters within which two facts of one line stand together."""
-
-
-class Item(NamedTuple):
-    """An entry with its rank, ready to be chosen; `line` replaces what the entry would say of itself."""
-
-    rank: tuple[float, int, tuple[int, int]]
-    """What comes first, sorted upwards: points with the sign turned, then what was seen last, then what stood first."""
-    entry: Entry
-    fact: Fact
-    line: str = ""
 
 
 def estimate(text: str) -> int:
@@ -56,42 +42,6 @@ def say(entry: Entry) -> tuple[str, str]:
         note = f" ({'; '.join(notes)})" if notes else ""
         entry.said = own, f"{label} {fact.text}{note}".strip()
     return entry.said
-
-
-def table_items(items: list[Item], used: Collection[str]) -> list[Item]:
-    """The cells of large tables become one item a table, beside the cells of the rows that matter."""
-    out: list[Item] = []
-    cells: dict[int, list[Item]] = {}
-    for item in items:
-        table = item.entry.table
-        if table is None or item.entry.pinned or item.fact.text in used:
-            out.append(item)
-        else:
-            cells.setdefault(id(table), []).append(item)
-    for group in cells.values():
-        table = group[0].entry.table
-        if table is not None:
-            group.sort(key=itemgetter(0))
-            (points, last, place), best, fact, _ = group[0]
-            out.append(Item((points - 0.5, last, place), best, fact, describe(table, best.cells)))
-            out.extend(group[:MAX_COLUMNS])
-    return out
-
-
-def describe(table: Table, facts: list[Fact]) -> str:
-    """`table 120x3 (name, price): price 3.10 to 98.00`: shape, headings and the extremes of each column."""
-    rows, columns = table.shape
-    heads = [h for h in table.head if h][:MAX_COLUMNS]
-    by_column: dict[str, list[Fact]] = {}
-    for fact in facts:
-        if isinstance(fact.origin, CellOrigin) and fact.value is not None:
-            by_column.setdefault(fact.origin.heading, []).append(fact)
-    ranges: list[str] = []
-    for heading, group in list(by_column.items())[:MAX_COLUMNS]:
-        low = min(group, key=lambda f: f.value or 0)
-        high = max(group, key=lambda f: f.value or 0)
-        ranges.append(f"{heading} {low.text} to {high.text}".strip())
-    return f"table {rows}x{columns} ({', '.join(heads)}): " + ", ".join(ranges)
 
 
 def written(group: list[Item]) -> str:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from heapq import merge
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 from .choosing import fit
 from .entries import Entry, Index
 from .extract import extract_facts
 from .fact import Fact
-from .ranking import standing, words_of
-from .rendering import Item, estimate, table_items
+from .ranking import recency, repetition, use, words_of
+from .rendering import estimate
+from .shelves import Item, Shelf
 
 PINNED = 1000.0
-WINDOW, OF_ONE, LOOKED_AT = 2000, 500, 20_000
-"""Entries that are weighed against each other when facts are shown; those of one observation; those looked at."""
+WINDOW, USED, LOOKED_AT = 2000, 500, 1000
+"""Entries that are weighed against each other when facts are shown: those seen last, those used last; and the
+observations that are looked at for them."""
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class WorkingFacts:
         self._observations: list[_Observation] = []
         self._settled = 0
         self._index = Index()
+        self._shelves: dict[int, Shelf] = {}  # by the time of the observation
         self._actions: list[tuple[str, str, int]] = []  # text, ref and time of those not read yet
         self._used: dict[str, list[str]] = {}  # refs of the actions, by the fact's text
         self._used_at: dict[str, int] = {}
@@ -189,6 +194,7 @@ class WorkingFacts:
             entry.take(
                 Fact(old.kind, text or old.text, old.span, value, None, None, old.unit, old.source, old.at, old.label)
             )
+            self._shelves.clear()
 
     def render(
         self,
@@ -209,37 +215,37 @@ class WorkingFacts:
             self._about = (about, words_of(about or ""))
             for entry in self._index.entries:
                 entry.forget_worth()
-        items = self._ranked(self._candidates(sources))
-        return fit(table_items(items, self._used), budget_tokens, count or estimate, visible)
+            self._shelves.clear()
+        return fit(self._items(sources), budget_tokens, count or estimate, visible)
 
-    def _candidates(self, sources: Collection[str] | None) -> Collection[Entry]:
-        """The entries that may be shown: pinned, used lately, and the `WINDOW` seen last. Older ones can be found.
+    def _items(self, sources: Collection[str] | None) -> Iterator[Item]:
+        """What may be shown, best first: pinned, used lately, and the `WINDOW` seen last. Older ones can be found.
 
         So a step costs the same, however long the run.
         """
-        index = self._index
         self._entries()
-        used = (index.by_text.get(text) for text in islice(reversed(self._used), WINDOW))
-        found: dict[int, Entry] = {}
-        of_one: dict[int, int] = {}
-        for entry in chain(self._pinned, used, islice(reversed(index.recent.values()), LOOKED_AT)):
-            if entry is None or entry.deleted or (sources is not None and (entry.fact.source or "") not in sources):
-                continue
-            count = of_one[entry.last] = of_one.get(entry.last, 0) + 1
-            if count <= OF_ONE:
-                found[id(entry)] = entry
-                if len(found) >= WINDOW:
+        wanted, clock, used = self._about[1], self._clock, self._used
+        streams = [iter(sorted(self._pinned_and_used(sources), key=itemgetter(0)))]
+        room = WINDOW
+        for at, entries in islice(reversed(self._index.by_time.items()), LOOKED_AT):
+            shelf = self._shelves.get(at)
+            if shelf is None:
+                shelf = self._shelves[at] = Shelf(at, entries)
+            if sources is None or shelf.source in sources:
+                streams.append(shelf.items(clock, wanted, used))
+                room -= len(shelf)
+                if room <= 0:
                     break
-        return found.values()
+        return merge(*streams, key=itemgetter(0))
 
-    def _ranked(self, entries: Iterable[Entry]) -> list[Item]:
-        wanted, clock, used, used_at = self._about[1], self._clock, self._used, self._used_at
-        items: list[Item] = []
-        for entry in entries:
-            fact, last, uses = entry.fact, entry.last, 0
-            actions = used.get(fact.text)
-            if actions is not None:
-                last, uses = max(last, used_at[fact.text]), len(actions)
-            points = entry.worth(wanted) + standing(clock - last, entry.seen, uses) + PINNED * entry.pinned
-            items.append(Item((-points, -entry.last, fact.span), entry, fact))
-        return items
+    def _pinned_and_used(self, sources: Collection[str] | None) -> Iterator[Item]:
+        by_text = self._index.by_text
+        used = (by_text[text] for text in islice(reversed(self._used), USED) if text in by_text)
+        for entry in {id(entry): entry for entry in chain(self._pinned, used)}.values():
+            fact = entry.fact
+            if entry.deleted or (sources is not None and (fact.source or "") not in sources):
+                continue
+            last = max(entry.last, self._used_at.get(fact.text, 0))
+            points = entry.worth(self._about[1]) + repetition(entry.seen) + recency(self._clock - last)
+            points += use(len(self._used.get(fact.text, ()))) + PINNED * entry.pinned
+            yield Item((-points, -entry.last, fact.span), entry, fact)

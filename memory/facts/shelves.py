@@ -1,0 +1,100 @@
+"""The entries of one observation, best first: sorted once, so that those of many need only be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from .entries import Entry
+from .fact import Fact
+from .origin import CellOrigin
+from .ranking import recency, repetition
+from .tables import Table
+
+OF_ONE = 500
+"""Entries of one observation that are weighed against those of others."""
+MAX_COLUMNS = 6
+TABLE_POINTS = 0.5
+"""What the line of a table is worth beside the best of its cells."""
+
+
+class Item(NamedTuple):
+    """An entry with its rank, ready to be chosen; `line` replaces what the entry would say of itself."""
+
+    rank: tuple[float, int, tuple[int, int]]
+    """What comes first, sorted upwards: points with the sign turned, then what was seen last, then what stood first."""
+    entry: Entry
+    fact: Fact
+    line: str = ""
+
+
+class Shelf:
+    """The entries that were last seen in the observation at the time `at`."""
+
+    __slots__ = ("_entries", "_sorted", "at")
+
+    def __init__(self, at: int, entries: Mapping[int, Entry]) -> None:
+        self.at = at
+        self._entries = entries
+        self._sorted: list[tuple[float, Entry, str]] | None = None
+
+    def __len__(self) -> int:
+        return min(len(self._entries), OF_ONE)
+
+    @property
+    def source(self) -> str:
+        """The observation's ref; empty where no entry is left."""
+        return next((entry.fact.source or "" for entry in self._entries.values()), "")
+
+    def items(self, clock: int, wanted: frozenset[str], used: Container[str]) -> Iterator[Item]:
+        """The best entries first; those that were seen again since, pinned or used are not among them."""
+        if self._sorted is None:
+            self._sorted = self._in_order(wanted, used)
+        now = recency(clock - self.at)
+        for points, entry, line in self._sorted:
+            fact = entry.fact
+            if line or self._holds(entry, used):
+                yield Item((-points - now, -self.at, fact.span), entry, fact, line)
+
+    def _holds(self, entry: Entry, used: Container[str]) -> bool:
+        return entry.last == self.at and not (entry.deleted or entry.pinned) and entry.fact.text not in used
+
+    def _in_order(self, wanted: frozenset[str], used: Container[str]) -> list[tuple[float, Entry, str]]:
+        """All that may be shown with its points, recency left out. The cells of a large table are one line and a few
+        that stand for themselves."""
+        found = [(e.worth(wanted) + repetition(e.seen), e, "") for e in self._entries.values() if self._holds(e, used)]
+        found.sort(key=_by_points)
+        out: list[tuple[float, Entry, str]] = []
+        cells: dict[int, int] = {}
+        for points, entry, _ in islice(found, OF_ONE):
+            table = entry.table
+            if table is not None:
+                shown = cells[id(table)] = cells.get(id(table), 0) + 1
+                if shown == 1:
+                    out.append((points + TABLE_POINTS, entry, describe(table, entry.cells)))
+                if shown > MAX_COLUMNS:
+                    continue
+            out.append((points, entry, ""))
+        out.sort(key=_by_points)
+        return out
+
+
+def _by_points(ranked: tuple[float, Entry, str]) -> tuple[float, tuple[int, int]]:
+    return -ranked[0], ranked[1].fact.span
+
+
+def describe(table: Table, facts: list[Fact]) -> str:
+    """`table 120x3 (name, price): price 3.10 to 98.00`: shape, headings and the extremes of each column."""
+    rows, columns = table.shape
+    heads = [h for h in table.head if h][:MAX_COLUMNS]
+    by_column: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if isinstance(fact.origin, CellOrigin) and fact.value is not None:
+            by_column.setdefault(fact.origin.heading, []).append(fact)
+    ranges: list[str] = []
+    for heading, group in list(by_column.items())[:MAX_COLUMNS]:
+        low = min(group, key=lambda f: f.value or 0)
+        high = max(group, key=lambda f: f.value or 0)
+        ranges.append(f"{heading} {low.text} to {high.text}".strip())
+    return f"table {rows}x{columns} ({', '.join(heads)}): " + ", ".join(ranges)
