@@ -18,11 +18,16 @@ from .units import tables
 
 
 class Behind(NamedTuple):
-    """What belongs to a number: where it ends, and its unit if it has one."""
+    """What belongs to a number: where it ends and its unit.
+
+    `word` when a word follows and no mark, `moment` when the number may be a date or a clock time instead.
+    """
 
     end: int
-    unit: str | None = None
-    kind: Kind = "quantity"
+    unit: str | None
+    kind: Kind
+    word: bool
+    moment: bool
 
 
 class _Word(NamedTuple):
@@ -31,14 +36,20 @@ class _Word(NamedTuple):
     unit: str | None
     kind: Kind
     final: bool
-    longer: frozenset[str]
+    longer: frozenset[str] = frozenset()
+    moment: bool = False
 
 
-_MARKS = (",", ";", ":", ")", "]", "}", "|", "\n", ". ")
-_MARK = re.compile(r"[;|}\]<>!]|\.(?=[ \n])|,(?![\d-])|\n(?![\s(~:/.-]|[^\x00-\x7f])([A-Za-z]{0,9})")
-_WORD = re.compile(r" ([A-Za-z]{2,24}+)(?![A-Za-z])(?:([,;:)\]}|\n]|\.(?=\s))| ([a-z]{2,24}+)(?=[ ,.\n]))?")
+_MARKS = (",", ";", ":", ")", "]", "}", "|", " |", "\n", ". ")
+_MARK = re.compile(
+    r" ?\||[;}\]<>!)]|[.:](?=[ \n])|,(?![\d-])|'(?!\d)"
+    r"|(?:\n| (?= )(?! +\d{1,3}/))(?:\s{3}|\s{0,2}(?![\s(~:/.-]|[^\x00-\x7f])([A-Za-z]{0,9}))"
+)
+_WORD = re.compile(r" ([A-Za-z]{2,24}+)(?![A-Za-z])(?:([,;:)\]}\n]| ?\||\.(?=\s))| ([a-z]{2,24}+)(?=[ ,.\n]))?")
 _LETTERS = re.compile(r"[a-z]+")
-_REACHING = frozenset({"or", "over", "sq", "square", "cu", "cubic"}) | SCALES.keys() | DOZENS.keys()
+_REACHING = SCALES.keys() | DOZENS.keys() | {
+    "and", "cu", "cubic", "or", "over", "sq", "square", "through", "till", "to", "until",
+}  # fmt: skip
 _CONTINUING = STARTERS | SCALES.keys() | {
     "an", "and", "cubed", "of", "old", "or", "per", "squared", "through", "till", "to", "until",
 }  # fmt: skip
@@ -46,27 +57,28 @@ _CONTINUING = STARTERS | SCALES.keys() | {
 
 def look_behind(text: str, stop: int, end: int) -> Behind | None:
     """What belongs to the digits that end at `stop`; None where the rules must read on to say it."""
-    if text[stop : stop + 1] != " ":
-        mark = _MARK.match(text, stop)
-        return Behind(stop) if mark and not (mark[1] and begins_moment(mark[1])) else None
+    mark = _MARK.match(text, stop)
+    if mark:
+        return Behind(stop, None, "quantity", False, mark[1] is not None and begins_moment(mark[1]))
     match = _WORD.match(text, stop)
     if match is None or match.end(1) > end:
         return None
     word = _judged(match[1])
     if word is None or not (word.final or match[2] or (match[3] and match[3] not in word.longer)):
         return None
-    return Behind(match.end(1) if word.unit else stop, word.unit, word.kind)
+    return Behind(match.end(1) if word.unit else stop, word.unit, word.kind, True, word.moment)
 
 
 @lru_cache(maxsize=8192)
 def _judged(word: str) -> _Word | None:
     """What a word behind a number says; None where that depends on the number or on more than the next word."""
     lower = word.lower()
-    if begins_moment(lower) or lower in _REACHING:
+    moment = begins_moment(lower)
+    if lower in _REACHING:
         return None
     aliases = tables().aliases.get(lower)
     if aliases is None:
-        return _Word(None, "quantity", word.islower(), _CONTINUING)
+        return _Word(None, "quantity", final=True, moment=moment)
     rests = [alias.spelling[len(word) :].lower() for alias in aliases if len(alias.spelling) > len(word)]
     found = {unit_after(f"0 {word}{mark}", 1, decimal=d, money=False) for mark in _MARKS for d in (True, False)}
     if len(found) > 1 or any(rest.startswith(". ") for rest in rests):
@@ -74,7 +86,7 @@ def _judged(word: str) -> _Word | None:
     longer = _CONTINUING.union(*(_LETTERS.findall(rest)[:1] for rest in rests if rest[0] == " "))
     unit = found.pop()
     if unit is None:
-        return _Word(None, "quantity", False, longer)
+        return _Word(None, "quantity", False, longer, moment)
     if unit.end != len(word) + 2 or unit.symbol in DOT_CURRENCIES or unit.symbol[1:] in tables().codes:
         return None
-    return _Word(unit.symbol, unit.kind, False, longer)
+    return _Word(unit.symbol, unit.kind, False, longer, moment)

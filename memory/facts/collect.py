@@ -43,8 +43,10 @@ class Collector:
 
     def emit(self, kind: Kind, start: int, end: int) -> int:
         """Adds a fact without a number and gives its end."""
-        word = self.text[start:end]
-        self.facts.append(Fact(kind, word, (start, end), source=self.source, origin=self.origin))
+        self.facts.append(
+            Fact(kind, self.text[start:end], (start, end), None, None, None, None,
+                 self.source, None, None, False, None, None, self.origin)
+        )  # fmt: skip
         return end
 
     def figure(self, at: int, amount: Amount, left: Left, end: int) -> int:
@@ -133,21 +135,10 @@ class Collector:
                 match = _AFTER_BOUND.match(self.plain, stop, end)
                 if match:
                     bound = _AFTER_BOUNDS[match[1]]
-        fact = Fact(
-            amount.kind,
-            self.text[left.start : stop],
-            (left.start, stop),
-            amount.value,
-            None,
-            None,
-            amount.unit,
-            self.source,
-            approx=approx,
-            bound=bound,
-            uncertainty=amount.uncertainty,
-            origin=self.origin,
-        )
-        self.facts.append(fact)
+        self.facts.append(
+            Fact(amount.kind, self.text[left.start : stop], (left.start, stop), amount.value, None, None, amount.unit,
+                 self.source, None, None, approx, bound, amount.uncertainty, self.origin)
+        )  # fmt: skip
         if amount.unit is None and not amount.scaled and amount.form in ("integer", "words", "decimal", "numeral"):
             self.loose.append(len(self.facts) - 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .fact import Bound
 from .units import tables
@@ -27,7 +27,9 @@ _TWO_WORD_BOUNDS: dict[tuple[str, str], Bound] = {
 }  # fmt: skip
 _MORE = frozenset(["more", "greater", "larger", "higher", "bigger", "longer", "older", "later"])
 _LESS = frozenset(["less", "fewer", "smaller", "lower", "shorter", "younger", "earlier"])
-_LOOK_FURTHER = frozenset({"than", "to", "least", "most", "equal", "is", "are", "was", "number", "of"})
+_LOOK_FURTHER = frozenset(
+    {"than", "to", "least", "most", "equal", "equals", "is", "is:", "are", "was", "number", "number:", "of"}
+)
 SHORT_WORD = 14
 _OR_EQUAL: dict[Bound, Bound] = {">": ">=", "<": "<="}
 _NOT: dict[Bound, Bound] = {">": "<=", "<": ">="}
@@ -125,21 +127,31 @@ def _is_minus(text: str, pos: int, floor: int) -> bool:
 def look_left(text: str, pos: int, floor: int = 0) -> Left:
     """Reads what stands before the number at `pos`, at most some 30 characters back and not past `floor`."""
     if pos - 1 > floor and text[pos - 1] == " ":
-        last = text[pos - 2]
-        if ("0" <= last <= "9") or (last == ":" and "0" <= text[pos - 3] <= "9"):
+        lowest = max(floor, pos - SHORT_WORD)
+        stop = pos - 1
+        while stop > lowest and text[stop - 1] == " ":
+            stop -= 1
+        last = text[stop - 1] if stop > floor else " "
+        if ("0" <= last <= "9") or (last == ":" and "0" <= text[stop - 2] <= "9"):
             return Left(pos)  # no word of the rules ends with a digit
-        space = text.rfind(" ", max(floor, pos - SHORT_WORD), pos - 1)
-        if space >= 0 and _is_silent(text[space + 1 : pos - 1]):
-            return Left(pos)
+        start = max(text.rfind(" ", lowest, stop), text.rfind("\n", lowest, stop)) + 1
+        if start or (lowest == floor and not text[floor - 1 : floor].isalnum()):
+            says = _says(text[start or floor : pos])
+            if says is not None:
+                return Left(pos, *says)
     return _look_left(text, pos, floor)
 
 
 @lru_cache(maxsize=16384)
-def _is_silent(word: str) -> bool:
-    """Whether a word says nothing of the number behind it, whatever stands before the word."""
-    if not (word.isascii() and word.isalpha() and word.islower()) or word in _LOOK_FURTHER:
-        return False
-    return _look_left(f". {word} ", len(word) + 3, 0) == Left(len(word) + 3)
+def _says(words: str) -> tuple[Any, ...] | None:
+    """What a word with spaces behind it says of a number, whatever stands before it; None where that is not certain."""
+    word = words.rstrip(" ")
+    letters = word.removesuffix(":")
+    if not (letters.isascii() and letters.isalpha()) or word.lower() in _LOOK_FURTHER:
+        return None
+    pos = len(words) + 2
+    left = _look_left(f". {words}", pos, 0)
+    return left[1:] if left.start == pos else None
 
 
 def _look_left(text: str, pos: int, floor: int) -> Left:

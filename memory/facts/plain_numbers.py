@@ -18,6 +18,10 @@ from .negatives import list_number
 LONG_CODE = 10
 MOMENT_DIGITS = 9
 ZIP = re.compile(r"[A-Z]{2} \d{5}(?!\d)")
+ADDRESS = re.compile(
+    r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}"
+    r"(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
+)
 _GROUPS = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}+(?:\.\d{1,12}+)?+(?![\d']|[,. ]\d)")
 _AMOUNT_KEY = re.compile(
     r"amount|price|cost|total|count|qty|quantity|balance|value|sum|fee|score|weight|height|width|length", re.IGNORECASE
@@ -28,12 +32,13 @@ _ENDS = frozenset("#")  # "No.:", "#:"
 class PlainNumbers(Collector):
     """What `scan.py` tries first: each way here says at once whether it is sure of the number."""
 
-    def alone(self, chunk: str, start: int, end: int) -> None:
+    def alone(self, start: int, end: int) -> None:
         """A cell that holds a number and nothing else: its neighbours do not belong to it."""
-        facts = self.facts
+        facts, text = self.facts, self.text[start:end]
         facts.append(
-            Fact("quantity", self.text[start:end], (start, end), Decimal(chunk), source=self.source, origin=self.origin)
-        )
+            Fact("quantity", text, (start, end), Decimal(self.plain[start:end]), None, None, None,
+                 self.source, None, None, False, None, None, self.origin)
+        )  # fmt: skip
         if self.day_words:
             self.loose.append(len(facts) - 1)
 
@@ -55,17 +60,11 @@ class PlainNumbers(Collector):
         if mark not in ",:=" or (mark == "," and colon == at - 1) or plain[colon - 1] in _ENDS:
             return False
         if mark == ":" and plain[colon - 1] in "\"'":
-            return self._valued(plain[at:stop], at, stop, colon)
+            return self._valued(chunk, at, stop, colon)
         self.facts.append(
-            Fact(
-                "quantity",
-                self.text[at:stop],
-                (at, stop),
-                Decimal(plain[at:stop]),
-                source=self.source,
-                origin=self.origin,
-            )
-        )
+            Fact("quantity", self.text[at:stop], (at, stop), Decimal(chunk), None, None, None,
+                 self.source, None, None, False, None, None, self.origin)
+        )  # fmt: skip
         return True
 
     def _valued(self, chunk: str, at: int, stop: int, colon: int) -> bool:
@@ -79,11 +78,10 @@ class PlainNumbers(Collector):
         elif meaning.role == "date":
             self.emit("date", at, stop)
         else:
-            fact = Fact(
-                meaning.kind, self.text[at:stop], (at, stop), Decimal(chunk), None, None, meaning.unit, self.source
-            )
-            fact.origin = self.origin
-            self.facts.append(fact)
+            self.facts.append(
+                Fact(meaning.kind, self.text[at:stop], (at, stop), Decimal(chunk), None, None, meaning.unit,
+                     self.source, None, None, False, None, None, self.origin)
+            )  # fmt: skip
         return True
 
     def _quoted(self, at: int, stop: int) -> bool:
@@ -118,24 +116,31 @@ class PlainNumbers(Collector):
                 return 0
             number_end = groups.end()
         behind = look_behind(plain, number_end, end)
-        if behind is None or (plain[stop] == "." and list_number(plain, at, stop, floor)):
+        if behind is None:
             return 0
-        if stop - at == 4 and plain[at] in "12" and moment_at(plain, at, end, floor):
+        span_end, unit, kind, word, moment = behind
+        mark = plain[number_end]
+        if mark in ".:)" and (list_number(plain, at, stop, floor) or plain[at - 1 : at] == "("):
+            return 0
+        if (moment or (stop - at == 4 and plain[at] in "12")) and moment_at(plain, at, end, floor):
             return 0
         if stop - at == 5 and ZIP.match(plain, max(floor, at - 3), end):
             return 0
         left = look_left(plain, at, floor)
         if left.naming:
             return self.named(at, stop, end)
-        span_end, unit, kind = behind
+        if word and ADDRESS.match(plain, at, end):
+            return 0
         start = left.start
         if left.currency:
-            if left.negative or left.scale or plain[number_end] == " " or left.currency in DOT_CURRENCIES:
+            if left.accounting or left.scale or word or left.currency in DOT_CURRENCIES:
                 return 0
             unit, kind = left.currency, "money"
-        elif start != at or left.unit or left.dash >= 0:
+        elif left.unit or left.dash >= 0 or (start != at and not left.negative):
             return 0
         value = Decimal(plain[at:number_end].replace(",", ""))
+        if left.negative:
+            value = -value
         self.facts.append(
             Fact(kind, self.text[start:span_end], (start, span_end), value, None, None, unit,
                  self.source, None, None, left.approx, left.bound, None, self.origin)

@@ -16,7 +16,7 @@ from .negatives import bracket_note, list_number, phone_after, phone_at
 from .notation import Number
 from .numerals_en import read_words
 from .numerals_zh import read_numeral
-from .plain_numbers import LONG_CODE, ZIP, PlainNumbers
+from .plain_numbers import ADDRESS, LONG_CODE, ZIP, PlainNumbers
 from .spoken import allowed_word, allowed_zh
 from .unit_reader import read_unit
 
@@ -28,10 +28,6 @@ _FACT_ROLES = frozenset({"identifier", "path", "url", "email", "name", "date", "
 _URL_TAIL = re.compile(r"[^\s\"'<>`|，。；、）】》\u3400-\u9fff]*")
 
 NEAR = 40
-_ADDRESS = re.compile(
-    r"\d{1,5} (?:[A-Z][a-z]+ ){1,3}"
-    r"(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Way|Court|Place|Square)\b"
-)
 _CLOSING = frozenset(")}]")
 
 
@@ -58,7 +54,7 @@ class Scanner(PlainNumbers):
                     continue
                 consumed = stop = offset + len(chunk)
                 if offset == start and stop == end and len(chunk) < LONG_CODE:
-                    self.alone(chunk, start, end)
+                    self.alone(start, end)
                 elif plain[offset - 2 : offset] == ", " and plain[stop : stop + 1] in _CLOSING:
                     facts.append(
                         Fact("quantity", text[offset:stop], (offset, stop), Decimal(chunk), None, None, None,
@@ -78,18 +74,30 @@ class Scanner(PlainNumbers):
                         seen.add(word)
                         if plain.startswith('":', stop) and word.replace("_", "").isalpha():
                             role = "name"  # a JSON key says less than a value
-                        facts.append(Fact(cast("Kind", role), word, (at, stop), source=source, origin=origin))
+                        facts.append(
+                            Fact(cast("Kind", role), word, (at, stop), None, None, None, None,
+                                 source, None, None, False, None, None, origin)
+                        )  # fmt: skip
                     consumed = stop
-                elif role == "line number":
-                    if at and plain[at - 1] != "\n":
-                        consumed = self._number(at, stop, start, end)
-                elif role == "plain number":
+                elif role == "line number" and (not at or plain[at - 1] == "\n"):
+                    continue
+                elif role == "plain number" or role == "line number":
                     consumed = self.usual(at, stop, start, end) or self._number(at, stop, start, end)
                 elif role == "number":
                     consumed = self._number(at, stop, start, end)
                 else:
                     consumed = self._other(role, at, stop, start, end)
         self.settle(first)
+
+    def cell(self, start: int, end: int) -> None:
+        """Reads the facts of a table's cell, of which most hold one number or one plain word."""
+        pieces = _KNOWN.get(self.plain[start:end])
+        if pieces is _PLAIN_NUMBER and end - start < LONG_CODE:
+            first = len(self.facts)
+            self.alone(start, end)
+            self.settle(first)
+        elif pieces or pieces is None:
+            self.run(start, end)
 
     def _other(self, role: str, at: int, stop: int, floor: int, end: int) -> int:
         """The roles that are rarer than names and digits."""
@@ -140,7 +148,7 @@ class Scanner(PlainNumbers):
         left = look_left(plain, at, floor)
         if left.naming or ZIP.match(plain, max(floor, at - 3), end) or self._is_code(at, stop, end):
             return self.named(at, stop, end)
-        address = _ADDRESS.match(plain, at, end)
+        address = ADDRESS.match(plain, at, end)
         if address:
             return self.emit("identifier", at, address.end())
         amount = read_amount(plain, at, left)

@@ -13,24 +13,26 @@ from .tables import Cell, Table
 _UNSCALED = re.compile(r"\bper\b|%|percent|ratio|margin|每股|率", re.IGNORECASE)
 _SCALED_CAPTION = re.compile(r"\b(?:thousand|million|billion)s\b|单位", re.IGNORECASE)
 MAX_NAME = 40
+_NOTHING = Column()
 
 
 def read_table(scanner: Scanner, table: Table) -> None:
     """Adds the facts of all cells to the scanner's list."""
-    columns = [column(h) for h in table.head]
-    caption = column(table.caption) if _SCALED_CAPTION.search(table.caption) else Column()
+    head = table.head
+    columns = [column(h) for h in head]
+    caption = column(table.caption) if _SCALED_CAPTION.search(table.caption) else _NOTHING
     text = scanner.text
     for number, row in enumerate(table.rows):
         name = _row_name(text, row)
         for i, cell in enumerate(row):
             if cell[0] >= cell[1]:
                 continue
-            heading = table.head[i] if i < len(table.head) else ""
-            meaning = columns[i] if i < len(columns) else Column()
+            heading, meaning = (head[i], columns[i]) if i < len(head) else ("", _NOTHING)
             first = len(scanner.facts)
             scanner.origin = CellOrigin(text, table, name, heading, number)
-            scanner.run(*cell)
-            _apply(scanner, first, cell, meaning, caption, name + " " + heading)
+            scanner.cell(*cell)
+            if meaning != _NOTHING or caption.factor != 1:
+                _apply(scanner, first, cell, meaning, caption, name + " " + heading)
 
 
 def _row_name(text: str, row: list[Cell]) -> str:
