@@ -1,7 +1,8 @@
 """Plots of comparisons. Each takes a table, draws on one Axes, and gives it back.
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/), which colour-blind people tell apart; markers
-and line styles differ too, so that the plots can be read in grey.
+and line styles differ too, so that the plots can be read in grey. Of more names than colours, the second lot has filled
+markers where the first has hollow ones, and other pairs of colour and marker.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -62,11 +63,12 @@ def plot_frontier(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str
         for at, (budget, (x, y)) in enumerate(own):
             size = 5 + 3 * budgets.index(budget)
             style.draw(axes, "" if at else policy, [x], [y], line="none", size=size, hollow=True)
-    for budget in budgets:
+    for at, budget in enumerate(budgets):
         x, y = max(
             (p for p, row in zip(points, rows, strict=True) if row["budget"] == budget), key=lambda p: (p[1], -p[0])
         )
-        axes.annotate(f"{budget / 1000:g}k", (x, y), (-8, 8), textcoords="offset points", fontsize=8, ha="right")
+        above = 8 + 9 * (at % 2)  # budgets whose points lie together are written one above the other
+        axes.annotate(f"{budget / 1000:g}k", (x, y), (-8, above), textcoords="offset points", fontsize=8, ha="right")
     best = frontier(points)
     axes.plot([x for x, _ in best], [y for _, y in best], color="#999999", linewidth=1, zorder=0, label="frontier")
     axes.set(xlabel="price (full history = 1)", ylabel=f"{measure.replace('_', ' ')} (% of demands)")
@@ -193,6 +195,7 @@ class _Style:
     colour: str
     marker: str
     line: str
+    filled: bool
 
     def draw(
         self,
@@ -206,7 +209,7 @@ class _Style:
         size: float = 5,
         hollow: bool = False,
     ) -> None:
-        """One line of a plot, in this style but for what is given."""
+        """One line of a plot, in this style but for what is given; `hollow` lets what lies below be seen."""
         axes.plot(
             xs,
             ys,
@@ -215,14 +218,15 @@ class _Style:
             marker=self.marker if marker is None else marker,
             linestyle=line or self.line,
             markersize=size,
-            markerfacecolor="none" if hollow else self.colour,
+            markerfacecolor="none" if hollow and not self.filled else self.colour,
         )
 
 
 def _styled(names: Iterable[str]) -> Iterator[tuple[str, _Style]]:
     for i, name in enumerate(names):
-        again = i // len(_COLOURS)
-        yield name, _Style(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)], _LINES[(i + again) % len(_LINES)])
+        again, at = divmod(i, len(_COLOURS))
+        marker, line = _MARKERS[(at + 3 * again) % len(_MARKERS)], _LINES[(at + again) % len(_LINES)]
+        yield name, _Style(_COLOURS[at], marker, line, filled=again % 2 == 1)
 
 
 def _styles(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, _Style]]:

@@ -1,5 +1,6 @@
 """Explanations and pictures."""
 
+import pandas as pd
 import pytest
 from carryforward.memory.lab import (
     Transcript,
@@ -103,6 +104,13 @@ def test_plots_of_a_comparison_say_what_they_show(plot, table):
     assert any("keep-last" in name for name in shown)
     assert plot(table, axes) is axes
     axes.figure.canvas.draw()
+
+
+def test_sixteen_policies_can_be_told_apart_in_grey(table):
+    one = table[(table.policy == "tiered") & (table.budget == 2000)]
+    axes = plot_frontier(pd.concat([one.assign(policy=f"policy {n}") for n in range(16)]))
+    named = [line for line in axes.get_lines() if line.get_label().startswith("policy")]
+    assert len({(line.get_marker(), line.get_markerfacecolor() == "none") for line in named}) == len(named) == 16
 
 
 @pytest.mark.parametrize(("plot", "unit"), [(plot_context, "(tokens)"), (plot_seconds, "(ms)")])
