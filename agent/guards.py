@@ -163,22 +163,47 @@ def canonical_json(value: Any) -> str:
 
 
 _ERROR_START = re.compile(
-    r"\s*\W{0,3}(?:error|errno|exception|traceback|failed|failure|fatal|not found|no such|permission denied"
-    r"|timed? ?out|错误|异常|失败|未找到|找不到|无法|超时)",
-    re.IGNORECASE,
+    r"\s*\W{0,3}(?:\w*(?:error|exception)\b(?![\"']?\s*:\s*(?:null|none|false|\"\"|\[\]|\{\}))"
+    r"|errno|traceback|failed|failure|fatal|not found|no such|permission denied|access denied|timed? ?out"
+    r"|could not|cannot|can't|unable to|(?:http\S*|status(?: code)?)\W{1,3}[45]\d\d\b"
+    r"|[45]\d\d\W{1,2}(?:bad request|unauthorized|forbidden|not found|conflict|gone|too many|internal|bad gateway"
+    r"|service unavailable|gateway time)|错误|异常|失败|未找到|找不到|无法|超时)"
+    r"|\s*\{.{0,200}?\"(?:status|result|type)\"\s*:\s*\"(?:error|failed|failure)\""
+    r"|\s*\{.{0,200}?\"(?:success|ok)\"\s*:\s*false",
+    re.IGNORECASE | re.DOTALL,
 )
-_EMPTY = frozenset(
-    {"", "null", "none", "[]", "{}", "()", '""', "''", "n/a", "no results", "no result", "无", "无结果", "没有结果"}
+_EMPTY = re.compile(
+    r"|null|none|\(\)|n/a|[\"']{2}|nothing (?:was )?found"
+    r"|no (?:matching |more )?(?:results?|match(?:es)?|entries|records|data|documents?|items)"
+    r"(?: (?:was |were )?(?:found|available))?(?: (?:for|in|matching)\b[^\n.]{0,80})?"
+    r"|无|无结果|(?:没有|未)(?:找到|查到|检索到|搜索到)?[^，。\n]{0,20}(?:结果|数据|内容|记录)",
+    re.IGNORECASE,
 )
 
 
 def looks_empty(observation: str) -> bool:
-    """Whether an observation says nothing: blank, an empty JSON value, or a bare "no results"."""
-    return observation.strip().rstrip(".。").lower() in _EMPTY
+    """Whether an observation says nothing: blank, JSON without a value in it, or a bare "no results"."""
+    text = observation.strip().rstrip(".。")
+    if _EMPTY.fullmatch(text):
+        return True
+    try:
+        value: Any = json.loads(text) if text[:1] in ("[", "{") else text
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, list | dict) and _holds_nothing(value)
+
+
+def _holds_nothing(value: Any, depth: int = 3) -> bool:
+    """Whether a JSON value is empty, or all that it holds; a nought beside an empty list counts them."""
+    if not isinstance(value, list | dict):
+        return value in (None, "")
+    parts = list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else cast("list[Any]", value)
+    others = [part for part in parts if isinstance(part, bool) or part != 0]
+    return not parts or (depth > 0 and bool(others) and all(_holds_nothing(part, depth - 1) for part in others))
 
 
 def looks_like_error(observation: str) -> bool:
-    """Whether an observation begins as error messages do, in English or Chinese."""
+    """Whether an observation begins as error messages do, in English or Chinese, or is JSON that says so."""
     return _ERROR_START.match(observation) is not None
 
 

@@ -161,17 +161,65 @@ def test_nothing_kept_survives_a_change() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Error: no file", "  error - x", "Traceback (most recent call last):", "错误：没有", "**Failed**"]
+    "text",
+    [
+        "Error: no file",
+        "  error - x",
+        "Traceback (most recent call last):",
+        "TypeError: x",
+        "错误：没有",
+        "**Failed**",
+        "404 Not Found",
+        "HTTP 500",
+        "Could not open the file",
+        '{"error": "boom"}',
+        '{"id": 3, "status": "error", "message": "x"}',
+        '{"success": false, "reason": "x"}',
+    ],
 )
 def test_errors_are_known_by_their_beginning(text: str) -> None:
     assert looks_like_error(text)
 
 
-@pytest.mark.parametrize("text", ["The error rate is 2 %", "12 m", "无锡市", "Height: 8848.86 m"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The error rate is 2 %",
+        "12 m",
+        "无锡市",
+        "Height: 8848.86 m",
+        "Errors in 2020 fell by 3 %",
+        '{"error": null, "progress": 30}',
+        '{"errors": [], "progress": 30}',
+        '{"status": "ok", "count": 0}',
+        "500 m",
+        "No results of the election are known before 8 p.m.",
+        "[0]",
+    ],
+)
 def test_ordinary_text_is_no_error(text: str) -> None:
     assert not looks_like_error(text) and not looks_empty(text)
 
 
-@pytest.mark.parametrize("text", ["", " \n", "[]", "{}", "null", "No results.", "无结果。"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "[]",
+        "{}",
+        "null",
+        "No results.",
+        "无结果。",
+        "没有找到相关结果。",
+        "No results found for gull",
+        '{"results": [], "total": 0}',
+    ],
+)
 def test_nothing_said_is_empty(text: str) -> None:
     assert looks_empty(text)
+
+
+def test_progress_beside_an_error_that_is_null_is_no_loop() -> None:
+    guard = LoopGuard()
+    assert all(guard.turn([("job", {}, f'{{"error": null, "progress": {n}}}')]) is None for n in range(20))
