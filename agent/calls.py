@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..memory.journal import Journal
+from ..memory.messages import HIDDEN
 from ..tools import Tool, Toolbox, ToolError
 from ..tools.arguments import fit_arguments
 from .approval import Allow, Change, Deny, Gate
 from .events import ApprovalNeeded, Event, Observed, ToolCalled
 from .formats import Action
-from .guards import ReadCache
+from .guards import ReadCache, canonical_json
 from .past import Observation, Past
 from .prompts import Prompts
 
@@ -24,7 +25,8 @@ class CallRunner:
     """Runs the calls of one run, and writes into the journal when each begins and ends.
 
     A call that the journal shows as finished is not run again. One that had begun is run again if it only reads, and
-    asked about if it may have changed something.
+    asked about if it may have changed something. Neither is done with arguments that had a secret in them: the journal
+    holds none, so the model is told to make the call again.
     """
 
     def __init__(
@@ -78,6 +80,10 @@ class CallRunner:
 
     async def _result(self, call: str, action: Action) -> str:
         tool = self._tools.get(action.name)
+        if self._is_incomplete(call, action):
+            begun = tool.risk != "read" and call in self._past.started
+            text = self._texts.end_unknown if begun else self._texts.not_executed
+            raise ToolError(text.format(tool.name, f": {self._texts.secret_lost}"))
         if tool.risk != "read":
             arguments, remark = await self._permitted(call, tool, fit_arguments(tool, action.arguments))
             return remark + await self._execute(call, tool, arguments)
@@ -86,6 +92,15 @@ class CallRunner:
             return await self._execute(call, tool, action.arguments)
         self._emit(ToolCalled(self._step, call, tool.name, action.arguments, cached=True))
         return kept
+
+    def _is_incomplete(self, call: str, action: Action) -> bool:
+        """Whether the call comes out of the journal without a secret that its arguments had."""
+        open_turn = self._past.open_turn
+        return (
+            open_turn is not None
+            and call.partition(".")[0] == open_turn.ref
+            and HIDDEN in canonical_json(action.arguments)
+        )
 
     async def _permitted(self, call: str, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """The arguments that may be run, and what to tell the model about them."""

@@ -28,6 +28,7 @@ class Prompts:
     not_executed: str
     arguments_changed: str
     end_unknown: str
+    secret_lost: str
     out_of_time: str
     no_answer: str
     known: str
@@ -70,6 +71,10 @@ EN = Prompts(
         "{} had begun when the run was interrupted, and it is not known whether it took effect. It was not "
         "executed again{}. Check before you rely on it."
     ),
+    secret_lost=(
+        "the run was interrupted, and a secret in its arguments is not written down; make the call again where it is "
+        "still needed"
+    ),
     out_of_time="{} gave no result: the time for this task is up.",
     no_answer="No final answer was reached ({}).",
     known="Known so far:",
@@ -96,6 +101,7 @@ ZH = Prompts(
     not_executed="{} 没有执行{}。请不依赖它继续，或说明你需要什么。",
     arguments_changed="（用户把参数改成了 {}。）",
     end_unknown="运行中断时 {} 已经开始，无法确定是否生效。它没有再次执行{}。在依赖它之前请先检查。",
+    secret_lost="运行曾中断，其参数中的机密没有记录下来；如仍需要，请重新调用",
     out_of_time="{} 没有结果：本任务的时间已用完。",
     no_answer="没有得到最终答案（{}）。",
     known="目前已知：",

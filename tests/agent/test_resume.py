@@ -186,13 +186,15 @@ def test_a_finished_call_is_not_run_again(scripted: Any, path: Path) -> None:
     assert [m["content"] for m in model.sent[0] if m["role"] == "tool"] == ["saved"]
 
 
-def killed_in_a_call(scripted: Any, path: Path, world: World, call: Any) -> str:
+def killed_in_a_call(scripted: Any, path: Path, world: World, call: Any, secrets: tuple[str, ...] = ()) -> str:
     """A run whose process ended after the call took effect and before its end was written."""
     with Journal(path.with_name("count.db")) as journal:
         run = open_agent(scripted([call, "done"], by_context=True), World(), journal).run("How high is the tower?")
         kinds = [entry.kind for entry in journal.entries(run.run_id)]
     dying = DyingJournal(path, kinds.index("call_finished") + 1, written=False)
-    return killed_run(scripted([call, "done"], by_context=True), world, dying)
+    model = scripted([call, "done"], by_context=True)
+    model.secrets = secrets
+    return killed_run(model, world, dying)
 
 
 def test_a_read_whose_end_is_unknown_is_run_again(scripted: Any, path: Path) -> None:
@@ -228,6 +230,26 @@ def test_a_write_whose_end_is_unknown_is_asked_about_and_each_time_anew(scripted
         open_agent(scripted(["done"]), world, journal, approve=allow).resume(run_id)
     assert [action.why for action in asked] == ["unknown_end"] * 2 and asked[0].id != asked[1].id
     assert world.writes == ["mail"] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (("search", {"query": "sk-4711-0815"}), "was not executed"),
+        (("save", {"text": "key sk-4711-0815"}), "not known whether it took effect"),
+    ],
+)
+def test_a_call_whose_secret_is_not_written_down_is_not_run_without_it(
+    scripted: Any, path: Path, call: Any, said: str
+) -> None:
+    world, model = World(), scripted(["done"])
+    run_id = killed_in_a_call(scripted, path, world, call, secrets=("sk-4711-0815",))
+    done = (list(world.reads), list(world.writes))
+    with Journal(path) as journal:
+        assert open_agent(model, world, journal, approve=lambda _: True).resume(run_id).status == "done"
+    assert (world.reads, world.writes) == done
+    told = str(model.sent[0])
+    assert said in told and "make the call again" in told
 
 
 def test_a_question_left_in_the_journal_is_answered_once_and_not_asked_again(scripted: Any, path: Path) -> None:
