@@ -11,6 +11,7 @@ from .word_lists import words
 
 _BEFORE_DAY = words("before_day")
 _YEAR_WORDS = words("before_year")
+_PART_OF_YEAR = re.compile(r"[qh]\d")
 _AFTER_DAY = ("between", "before", "after", "at", "from")
 
 _FOLLOWING = re.compile(r"\d{1,4}(?:\.\d\d)?\s{0,3}(?:[-–~:/]|\.\d{1,2}\.|([A-Za-z]{1,10}))")
@@ -40,15 +41,22 @@ def moment_at(plain: str, at: int, end: int, floor: int) -> Moment | None:
         match = dates.DAY_FIRST.match(plain, at, end) or dates.NUMERIC_DATE.match(plain, at, end)
         if match:
             return "date", match.end()
-    if len(head) >= 4 and head[0] in "12" and head[:4].isdigit():
-        match = dates.YEARS.match(plain, at, end)
-        if match and _is_year(plain, match[0], at, match.end(), floor, end):
-            return "date", match.end()
+    year = year_at(plain, at, end, floor)
+    if year:
+        return "date", year
     if "/" in head:
         match = dates.DAY_OF_MONTH.match(plain, at, end)
         if match and _is_day(plain, at, match.end(), floor, end):
             return "date", match.end()
     return None
+
+
+def year_at(plain: str, at: int, end: int, floor: int) -> int:
+    """The end of the year, or of the range of years, that begins at `at`; 0 where none does."""
+    if plain[at : at + 1] not in ("1", "2") or not plain[at : at + 4].isdigit():
+        return 0
+    match = dates.YEARS.match(plain, at, end)
+    return match.end() if match and _is_year(plain, match[0], at, match.end(), floor, end) else 0
 
 
 def _may_be_moment(plain: str, word: str, start: int) -> bool:
@@ -114,7 +122,7 @@ def _is_year(plain: str, word: str, at: int, stop: int, floor: int, end: int) ->
         return False
     before = plain[max(floor, at - 16) : at].lower().rstrip(" (").split()
     previous = before[-1] if before else ""
-    if previous.strip("(,\"'") in _YEAR_WORDS or re.fullmatch(r"[qh]\d", previous):
+    if previous.strip("(,\"'") in _YEAR_WORDS or _PART_OF_YEAR.fullmatch(previous):
         return True
     return len(word) > 4 and word[4:].strip()[:1].lower() in ("q", "h", "b", "a")
 

@@ -75,7 +75,7 @@ def read_number(text: str, pos: int, *, dot_groups: bool = False, mixed: bool = 
     match = _SIMPLE.match(text, pos) or _NUMBER.match(text, pos)
     if match is None or match.end() == pos or match.end() - pos > MAX_DIGITS * 2:
         return None
-    whole, decimal = match["whole"], match["decimal"]
+    whole, decimal = match.groups()
     end = match.end()
     if decimal and decimal[0] == "," and _is_list(text, pos, end):
         decimal, end = None, match.end("whole")

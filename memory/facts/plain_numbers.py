@@ -12,7 +12,7 @@ from .context import look_left
 from .fact import Fact
 from .json_source import key_before
 from .keys import Column, column
-from .moments import CHINESE_REACH, moment_at
+from .moments import CHINESE_REACH, moment_at, year_at
 from .negatives import list_number
 
 LONG_CODE = 10
@@ -122,8 +122,11 @@ class PlainNumbers(Collector):
         mark = plain[number_end]
         if mark in ".:)" and (list_number(plain, at, stop, floor) or plain[at - 1 : at] == "("):
             return 0
-        if (moment or (stop - at == 4 and plain[at] in "12")) and moment_at(plain, at, end, floor):
+        if moment and moment_at(plain, at, end, floor):
             return 0
+        year = year_at(plain, at, end, floor) if stop - at == 4 else 0
+        if year:
+            return self.emit("date", at, year)
         if stop - at == 5 and ZIP.match(plain, max(floor, at - 3), end):
             return 0
         left = look_left(plain, at, floor)
