@@ -47,7 +47,7 @@ def named_policy(name: str) -> Policy:
     if kind not in _NAMED:
         raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(NAMES)}, with settings after a colon")
     made, main = _NAMED[kind]
-    known = {field.name for field in fields(cast(Any, made))}
+    known = {field.name: str(field.type) for field in fields(cast(Any, made))}
     given: dict[str, float] = {}
     for setting in filter(None, settings.split(",")):
         key, equals, number = setting.rpartition("=")
@@ -58,6 +58,9 @@ def named_policy(name: str) -> Policy:
             given[key] = float(number) if "." in number else int(number)
         except ValueError as error:
             raise ValueError(f"policy {name!r}: {number!r} is no number") from error
+        wanted = "number" if "float" in known[key] else "whole number"
+        if given[key] < 0 or (wanted == "whole number" and "." in number):
+            raise ValueError(f"policy {name!r}: {key} must be a {wanted} that is not negative, got {number}")
     return made(**given)
 
 

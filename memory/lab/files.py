@@ -55,13 +55,15 @@ def load_transcripts(*paths: str | Path | Iterable[str | Path]) -> Transcripts:
         paths: files and folders, one by one or as lists. A file may be gzipped.
 
     Raises:
-        TranscriptError: a path does not exist, a folder holds no transcript, or the first run of a file can't be
-            read. A fault further down is raised when the iteration comes to it.
+        TranscriptError: no path is given, one does not exist, a folder holds no transcript, or the first run of a
+            file can't be read. A fault further down is raised when the iteration comes to it.
     """
     files: list[Path] = []
     for given in paths:
         for path in [given] if isinstance(given, (str, Path)) else given:
             files += _files(Path(path))
+    if not files:
+        raise TranscriptError("no files are given to read runs from (does a pattern match none?)")
     for path in files:
         next(read_file(path), None)
     return Transcripts(files)

@@ -409,6 +409,8 @@ def test_paths_that_are_not_there(tmp_path):
         load_transcripts(tmp_path / "gone.json")
     with pytest.raises(TranscriptError, match="no file ending in"):
         load_transcripts(tmp_path)
+    with pytest.raises(TranscriptError, match="no files are given"):
+        load_transcripts(tmp_path.glob("*.traj"))
 
 
 def test_a_folder_is_searched_for_each_kind_of_file(tmp_path):

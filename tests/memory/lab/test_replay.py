@@ -175,8 +175,11 @@ def test_a_budget_below_the_system_prompt_is_said_in_the_row(run):
     assert "BudgetError" in got.error
 
 
-@pytest.mark.parametrize("name", ["no-such", "keep-last:many", "keep-last:size=3", "keep-all:3"])
-def test_an_unknown_policy_is_named(run, name):
+WRONG = ["no-such", "keep-last:many", "keep-last:size=3", "keep-all:3", "keep-last:1.5", "mask:-1"]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_policy_is_named(run, name):
     with pytest.raises(ValueError, match=name.partition(":")[0]):
         replay(run, name, 1000)
 
