@@ -78,7 +78,7 @@ def from_native(tool: Tool, written: Any, *, cut: bool = False) -> dict[str, Any
     if text == "null":
         return from_value(tool, None)
     _refuse_open(text)
-    return from_value(tool, _without_fence(text) if text.startswith("```") else text)
+    return from_value(tool, text)
 
 
 def from_value(tool: Tool, value: Any) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def from_value(tool: Tool, value: Any) -> dict[str, Any]:
     Raises:
         ArgumentError: as `from_text`.
     """
+    if isinstance(value, str) and _FENCED.match(value.strip()):
+        value = _without_fence(value)
     for _ in range(_MAX_ENCODINGS):
         if not isinstance(value, str) or not value.strip() or not _looks_encoded(tool, value.strip()):
             break

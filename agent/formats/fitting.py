@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -127,17 +126,26 @@ def key_values(tool: Tool, text: str) -> dict[str, Any] | None:
         if name not in properties(tool) or name in found:
             return None
         found[name], at = _value_until_key(text, match.end())
+        if found[name] == "" and at == match.end() == len(text):
+            raise ArgumentError("truncated_or_empty", f"{tool.name}: the input ends before the value of {name!r}")
         at += len(text[at:]) - len(text[at:].lstrip(" \t\n,，"))
     return found if found and at >= len(text) else None
 
 
 def _value_until_key(text: str, at: int) -> tuple[Any, int]:
-    """A quoted text, an object or a list, or else all up to the next key, and where it ends."""
+    """A quoted text, an object or a list, or else all up to the next key, and where it ends.
+
+    Raises:
+        ArgumentError: the text ends inside a quoted text, an object or a list.
+    """
     if text[at : at + 1] in _OPENINGS:
-        with contextlib.suppress(JsonError):
+        try:
             value, end = read_value(text, at)
             if _VALUE_END.match(text, end):
                 return value, end
+        except JsonError as problem:
+            if problem.kind == "truncated" and text[at] not in "'’":  # these may be apostrophes
+                raise ArgumentError("truncated_or_empty", f"the input is not complete: {problem}") from problem
     following = _NEXT_KEY.search(text, at)
     end = following.start() if following else len(text)
     return text[at:end].strip(), end

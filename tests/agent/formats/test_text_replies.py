@@ -140,6 +140,8 @@ REACT = {
     ),
     "colon in plain text": ("Action: search\nAction Input: gull: a bird", ("search", {"query": "gull: a bird"})),
     "one text in a list": ('Action: search\nAction Input: ["gull"]', ("search", GULL)),
+    "key with half its value": ('Action: save_note\nAction Input: title="a", body="b', "truncated_or_empty"),
+    "key without its value": ("Action: save_note\nAction Input: title: plan\nbody:", "truncated_or_empty"),
     "two texts in a list": ('Action: search\nAction Input: ["a", "b"]', ("search", {"query": '["a", "b"]'})),
     "brackets of code": ("Action: python\nAction Input: [x for x in y]", ("python", {"code": "[x for x in y]"})),
     "name in camel case": (
@@ -414,6 +416,14 @@ JSON = {
     "finish beside its answer": ('{"action": "finish", "answer": "42"}', "42"),
     "finish beside its result": ('{"thought": "t", "action": "finish", "result": "42"}', "42"),
     "keys of other agents": ('{"command": "search", "action_args": {"query": "gull"}}', ("search", GULL)),
+    "input in a fence": (
+        '{"action": "search", "action_input": "```json\\n{\\"query\\": \\"gull\\"}\\n```"}',
+        ("search", GULL),
+    ),
+    "code in a fence": (
+        '{"action": "python", "action_input": "```python\\nx = 1\\n```"}',
+        ("python", {"code": "x = 1"}),
+    ),
     "input in a list": ('{"action": "search", "action_input": ["gull"]}', ("search", GULL)),
     "call and answer": ('{"action": "search", "action_input": "a", "answer": "42"}', "several_intents"),
     "name twice": ('{"action": "search", "action": "delete_all", "action_input": {}}', "duplicate_key"),
