@@ -126,6 +126,8 @@ def _task(raw: Any, folder: Path) -> Task:
     item = cast(dict[str, Any], raw)
     if unknown := set(item) - _TASK_KEYS:
         raise ValueError(f"unknown key {', '.join(sorted(unknown))}; known: {', '.join(sorted(_TASK_KEYS))}")
+    if not str(item["task"]).strip():
+        raise ValueError("the task is empty")
     calls = tuple(_call(call) for call in item.get("calls", ()))
     return Task(str(item["id"]), str(item["task"]), _check(item["answer"], folder), calls, item.get("after"))
 

@@ -183,6 +183,7 @@ def test_an_interval_holds_its_share_and_stays_within_bounds(of: int, data: st.D
         ("a: [", "line 1"),
         ("tasks: []", "no list"),
         ("tasks:\n- {id: a, task: x, answer: 1}\n- {id: b, task: x}", "line 3, task 'b': it has no 'answer'"),
+        ("tasks:\n- {id: a, task: ' ', answer: {number: 1}}", "line 2, task 'a': the task is empty"),
         ("tasks: [{id: a, task: x, answer: {function: 'no.such.module:f'}}]", "no.such.module:f can't be loaded"),
         ("tasks: [{id: a, task: x, answer: {function: 'checks.py:f'}}]", "checks.py:f can't be loaded"),
         ("tasks: [{id: a, task: x, answer: 1, calls: [search]}]", "a call is"),
