@@ -45,14 +45,13 @@ _MARK = re.compile(
     r" ?\||[;}\]<>!)]|[.:](?=[ \n])|,(?![\d-])|'(?!\d)"
     r"|(?:\n| (?= )(?! +\d{1,3}/))(?:\s{3}|\s{0,2}(?![\s(~:/.-]|[^\x00-\x7f])([A-Za-z]{0,9}))"
 )
-_WORD = re.compile(r" ([A-Za-z]{2,24}+)(?![A-Za-z])(?:([,;:)\]}\n]| ?\||\.(?=\s))| ([a-z]{2,24}+)(?=[ ,.\n]))?")
+_WORD = re.compile(r"(%| [A-Za-z]{2,24}+(?![A-Za-z]))(?:([,;:)\]}\n]| ?\||\.(?=\s))| ([a-z]{2,24}+)(?=[ ,.\n]))?")
 _LETTERS = re.compile(r"[a-z]+")
-_REACHING = SCALES.keys() | DOZENS.keys() | {
-    "and", "cu", "cubic", "or", "over", "sq", "square", "through", "till", "to", "until",
-}  # fmt: skip
-_CONTINUING = STARTERS | SCALES.keys() | {
-    "an", "and", "cubed", "of", "old", "or", "per", "squared", "through", "till", "to", "until",
-}  # fmt: skip
+_REACHING = SCALES.keys() | DOZENS.keys() | {"cu", "cubic", "or", "over", "sq", "square"}
+_LINKS = frozenset({"and", "through", "till", "to", "until"})
+_AGES = frozenset({"of", "old"})
+# The words that the patterns of amounts, ranges, bounds and compound units read on with, behind a unit and a space.
+_CONTINUING = STARTERS | SCALES.keys() | _LINKS | _AGES | {"an", "cubed", "or", "per", "squared"}
 
 
 def look_behind(text: str, stop: int, end: int) -> Behind | None:
@@ -71,22 +70,25 @@ def look_behind(text: str, stop: int, end: int) -> Behind | None:
 
 @lru_cache(maxsize=8192)
 def _judged(word: str) -> _Word | None:
-    """What a word behind a number says; None where that depends on the number or on more than the next word."""
-    lower = word.lower()
+    """What "%" or a space and a word behind a number say; None where that depends on the number or on what follows."""
+    lower = word.strip().lower()
     moment = begins_moment(lower)
     if lower in _REACHING:
         return None
-    aliases = tables().aliases.get(lower)
-    if aliases is None:
-        return _Word(None, "quantity", final=True, moment=moment)
-    rests = [alias.spelling[len(word) :].lower() for alias in aliases if len(alias.spelling) > len(word)]
-    found = {unit_after(f"0 {word}{mark}", 1, decimal=d, money=False) for mark in _MARKS for d in (True, False)}
+    known = tables().aliases
+    if lower not in known:
+        return _Word(None, "quantity", lower not in _LINKS, _CONTINUING, moment)
+    spellings = (alias.spelling.lower() for key in (lower, lower + " ") for alias in known.get(key, ()))
+    rests = [spelling[len(lower) :] for spelling in spellings if len(spelling) > len(lower)]
+    found = {unit_after(f"0{word}{mark}", 1, decimal=d, money=False) for mark in _MARKS for d in (True, False)}
     if len(found) > 1 or any(rest.startswith(". ") for rest in rests):
         return None
     longer = _CONTINUING.union(*(_LETTERS.findall(rest)[:1] for rest in rests if rest[0] == " "))
     unit = found.pop()
     if unit is None:
-        return _Word(None, "quantity", False, longer, moment)
-    if unit.end != len(word) + 2 or unit.symbol in DOT_CURRENCIES or unit.symbol[1:] in tables().codes:
+        return _Word(None, "quantity", False, longer - _AGES, moment)
+    if unit.end != len(word) + 1 or unit.symbol in DOT_CURRENCIES or unit.symbol[1:] in tables().codes:
         return None
+    if unit.kind != "duration" and unit.symbol not in ("month", "year"):
+        longer -= _AGES
     return _Word(unit.symbol, unit.kind, False, longer, moment)

@@ -30,6 +30,7 @@ _LESS = frozenset(["less", "fewer", "smaller", "lower", "shorter", "younger", "e
 _LOOK_FURTHER = frozenset(
     {"than", "to", "least", "most", "equal", "equals", "is", "is:", "are", "was", "number", "number:", "of"}
 )
+_SAYS = re.compile(r"[A-Za-z]+:?|[=<>!+*|&~/%]+")
 SHORT_WORD = 14
 _OR_EQUAL: dict[Bound, Bound] = {">": ">=", "<": "<="}
 _NOT: dict[Bound, Bound] = {">": "<=", "<": ">="}
@@ -146,8 +147,7 @@ def look_left(text: str, pos: int, floor: int = 0) -> Left:
 def _says(words: str) -> tuple[Any, ...] | None:
     """What a word with spaces behind it says of a number, whatever stands before it; None where that is not certain."""
     word = words.rstrip(" ")
-    letters = word.removesuffix(":")
-    if not (letters.isascii() and letters.isalpha()) or word.lower() in _LOOK_FURTHER:
+    if not _SAYS.fullmatch(word) or word.lower() in _LOOK_FURTHER:
         return None
     pos = len(words) + 2
     left = _look_left(f". {words}", pos, 0)

@@ -63,7 +63,7 @@ NONE: Pieces = ()
 MAX_CHUNK = 400
 GUID_DIGITS = 32
 MAX_PLAIN = 16
-_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?%?")
 MAX_GLUED = 4
 LONG_NUMBER = 7  # so many digits with one letter behind them are a serial number
 
@@ -71,8 +71,8 @@ LONG_NUMBER = 7  # so many digits with one letter behind them are a serial numbe
 def classify(chunk: str) -> Pieces:
     """The pieces of a chunk that matter, in order; empty for a plain word.
 
-    Roles beside the kinds of facts: "number" (a figure may begin here), "plain number" (digits alone), "word" (a
-    number word), "month", "weekday", "day" (a word about the day), "phone" (a telephone cue).
+    Roles beside the kinds of facts: "number" (a figure may begin here), "plain number" and "plain percent"
+    (digits alone), "word" (a number word), "month", "weekday", "day" (a word about the day), "phone" (a telephone cue).
     """
     if len(chunk) > MAX_CHUNK:
         return _one("url", 0, len(chunk)) if _URL.match(chunk) else NONE
@@ -190,7 +190,7 @@ def _with_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
         if chunk[start - 1 : start] == "#" or chunk[:1] == "#":
             return _one("identifier", 0, end)
         if chunk[end:] in ("", ".") and len(body) < MAX_PLAIN and _PLAIN.fullmatch(body):
-            return _one("plain number", start, end)
+            return _one("plain percent" if body[-1] == "%" else "plain number", start, end)
         line = body.isdigit() and start == 0 and len(chunk) == end + 1 and chunk[-1] in ":-"
         return _one("line number" if line else "number", start, end)
     if start and chunk[start - 1] in "$€£¥" and body[0].isdigit():

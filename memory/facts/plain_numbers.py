@@ -131,7 +131,7 @@ class PlainNumbers(Collector):
             return 0
         left = look_left(plain, at, floor)
         if left.naming:
-            return self.named(at, stop, end)
+            return self.named(at, stop, end) if mark != "%" else 0
         if word and ADDRESS.match(plain, at, end):
             return 0
         start = left.start

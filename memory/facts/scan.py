@@ -83,6 +83,8 @@ class Scanner(PlainNumbers):
                     continue
                 elif role == "plain number" or role == "line number":
                     consumed = self.usual(at, stop, start, end) or self._number(at, stop, start, end)
+                elif role == "plain percent":
+                    consumed = self.usual(at, stop - 1, start, end) or self._number(at, stop, start, end)
                 elif role == "number":
                     consumed = self._number(at, stop, start, end)
                 else:

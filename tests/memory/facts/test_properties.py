@@ -40,8 +40,9 @@ def test_spans_are_exact_and_in_order_and_numbers_finite(text: str) -> None:
 
 
 AMONG_NUMBERS = [
-    "7", "12", "350", "2019", "12345", "4711.5", "766,336", "1,234.56", "$5", "$1,200", "€3.500", "line", "about",
-    "at", "least", "up", "over", "built", "people", "tests", "Street", "人", "米", "万", "MW", "kg", "USD", "percent",
+    "7", "12", "350", "7%", "3.5%", "2019", "12345", "4711.5", "766,336", "1,234.56", "$5", "$1,200", "€3.500",
+    "line", "about", "at", "least", "up", "over", "built", "people", "tests", "Street", "人", "米", "万", "MW", "kg",
+    "USD", "percent",
     "days", "mm", "in", "as", "min", "sq", "fl", "degrees", "May", "pm", "of", "to", "per", "or", "old", "and",
     "squared", "million", "dozen", *" \n,;:.)(][}|<>!\"-/+~%", ", ", ". ", " ", " ", " ", " ", " ", " ",
 ]  # fmt: skip
