@@ -63,12 +63,13 @@ def plot_frontier(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str
         for at, (budget, (x, y)) in enumerate(own):
             size = 5 + 3 * budgets.index(budget)
             style.draw(axes, "" if at else policy, [x], [y], line="none", size=size, hollow=True)
-    for at, budget in enumerate(budgets):
-        x, y = max(
-            (p for p, row in zip(points, rows, strict=True) if row["budget"] == budget), key=lambda p: (p[1], -p[0])
-        )
-        above = 8 + 9 * (at % 2)  # budgets whose points lie together are written one above the other
-        axes.annotate(f"{budget / 1000:g}k", (x, y), (-8, above), textcoords="offset points", fontsize=8, ha="right")
+    labels: dict[tuple[float, float], list[str]] = {}
+    for budget in budgets:
+        own = (point for point, row in zip(points, rows, strict=True) if row["budget"] == budget)
+        labels.setdefault(max(own, key=lambda point: (point[1], -point[0])), []).append(f"{budget / 1000:g}k")
+    for at, (point, names) in enumerate(labels.items()):
+        above = 8 + 9 * (at % 2)  # where points lie close together, their labels stand one above the other
+        axes.annotate(", ".join(names), point, (-8, above), textcoords="offset points", fontsize=8, ha="right")
     best = frontier(points)
     axes.plot([x for x, _ in best], [y for _, y in best], color="#999999", linewidth=1, zorder=0, label="frontier")
     axes.set(xlabel="price (full history = 1)", ylabel=f"{measure.replace('_', ' ')} (% of demands)")

@@ -113,6 +113,12 @@ def test_sixteen_policies_can_be_told_apart_in_grey(table):
     assert len({(line.get_marker(), line.get_markerfacecolor() == "none") for line in named}) == len(named) == 16
 
 
+def test_budgets_with_one_best_point_share_a_label(table):
+    one = table[(table.policy == "tiered") & (table.budget == 2000)]
+    axes = plot_frontier(pd.concat([one, one.assign(budget=4000)]))
+    assert [text.get_text() for text in axes.texts] == ["2k, 4k"]
+
+
 @pytest.mark.parametrize(("plot", "unit"), [(plot_context, "(tokens)"), (plot_seconds, "(ms)")])
 def test_plots_of_steps(plot, unit, real):
     axes = plot(replay(real, "tiered", 4000).frame())
