@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 from carryforward.memory import Message, TokenCounter
 
@@ -105,6 +105,70 @@ class LlamaIndexMemory(_Peer):
             *self.messages,
             *({"role": m.role.value, "content": m.content or "", **m.additional_kwargs} for m in kept),
         ]
+
+
+class AutoGenTokenLimited(_Peer):
+    """`TokenLimitedChatCompletionContext`; system messages stay outside, as AutoGen's `AssistantAgent` has them.
+
+    https://microsoft.github.io/autogen/stable/reference/python/autogen_core.model_context.html
+    """
+
+    def __init__(self, budget: int) -> None:
+        super().__init__(budget)
+        self.limited: Any = None
+        self.last: Any = None
+
+    def add(self, message: dict[str, Any]) -> None:
+        from autogen_core import FunctionCall
+        from autogen_core import models as ag
+
+        m = Message.from_dict(message)
+        if m.role == "system":
+            self.messages.append(message)
+            return
+        if m.role == "tool":
+            result = ag.FunctionExecutionResult(content=m.text, name="tool", call_id=m.tool_call_id or "")
+            if isinstance(self.last, ag.FunctionExecutionResultMessage):
+                self.last.content.append(result)
+                return
+            self.last = ag.FunctionExecutionResultMessage(content=[result])
+        elif m.role == "user":
+            self.last = ag.UserMessage(content=m.text, source="user")
+        else:
+            calls = [FunctionCall(id=c.id, name=c.name, arguments=c.arguments) for c in m.tool_calls]
+            thought = m.text if calls else None
+            self.last = ag.AssistantMessage(content=calls or m.text, thought=thought, source="assistant")
+        self.wait(self._context().add_message(self.last))
+
+    def _context(self) -> Any:
+        from autogen_core.model_context import TokenLimitedChatCompletionContext
+
+        if self.limited is None:
+            left = max(1, self.budget - sum(map(self.counter.message, self.messages)))
+            self.limited = TokenLimitedChatCompletionContext(cast(Any, self), token_limit=left)
+        return self.limited
+
+    def count_tokens(self, messages: list[Any], *, tools: Any = ()) -> int:
+        """What AutoGen asks of the model's client."""
+        return sum(self.counter.message(written) for message in messages for written in _from_autogen(message))
+
+    def context(self) -> list[dict[str, Any]]:
+        kept = self.wait(self._context().get_messages())
+        return [*self.messages, *(written for message in kept for written in _from_autogen(message))]
+
+
+def _from_autogen(message: Any) -> list[dict[str, Any]]:
+    if message.type == "FunctionExecutionResultMessage":
+        return [{"role": "tool", "tool_call_id": r.call_id, "content": r.content} for r in message.content]
+    if message.type == "UserMessage":
+        return [{"role": "user", "content": message.content}]
+    if isinstance(message.content, str):
+        return [{"role": "assistant", "content": message.content}]
+    calls = [
+        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+        for c in message.content
+    ]
+    return [{"role": "assistant", "content": message.thought, "tool_calls": calls}]
 
 
 class _PydanticAI(_Peer):
@@ -279,6 +343,7 @@ _PEERS: dict[str, dict[str, type[_Peer]]] = {
         "LangChain trim_messages, any start": LangChainTrimAnyStart,
     },
     "llama_index": {"LlamaIndex Memory": LlamaIndexMemory},
+    "autogen_core": {"AutoGen TokenLimited": AutoGenTokenLimited},
     "pydantic_ai_harness": {
         "pydantic-ai SlidingWindow": PydanticAISlidingWindow,
         "pydantic-ai ClearToolResults": PydanticAIClearToolResults,
