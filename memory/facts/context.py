@@ -36,6 +36,8 @@ _OR_EQUAL: dict[Bound, Bound] = {">": ">=", "<": "<="}
 _NOT: dict[Bound, Bound] = {">": "<=", "<": ">="}
 
 NAMING = words("naming")
+_TAG = re.compile(r"</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?>$")
+_LONGEST_TAG = 80  # characters
 _NAMING_IS = re.compile(
     r"(?:account|card|phone|serial|order|id|ticket|invoice|room|flight|ssn|passport|zip|tracking|reference|编号|单号|账号|卡号|编码|序列号|编码是|传真是|号码是)"
     r"(?:\s?(?:number|no\.?|code|#))?\s?(?:is|:|=|#|是|为)?:?\s{0,2}#?$",
@@ -188,6 +190,8 @@ def _symbol_left(text: str, pos: int, floor: int, left: Left) -> Left:
     two = text[max(floor, pos - 2) : pos]
     if two[-1] in "~≈":
         return left._replace(approx=True)
+    if two[-1] == ">" and _TAG.search(text, max(floor, pos - _LONGEST_TAG), pos):
+        return left
     return left._replace(bound=_BOUNDS.get(two) or _BOUNDS.get(two[-1]))
 
 

@@ -70,7 +70,7 @@ class Scanner(PlainNumbers):
                 stop = offset + piece_end
                 if role == "identifier" or role == "path" or role == "name":
                     word = text[at:stop]
-                    if word not in seen:
+                    if word not in seen and not (role == "path" and _closes_tag(plain, at, word)):
                         seen.add(word)
                         if plain.startswith('":', stop) and word.replace("_", "").isalpha():
                             role = "name"  # a JSON key says less than a value
@@ -248,6 +248,11 @@ class Scanner(PlainNumbers):
             self.add(at, Amount(Decimal(50), at + 2, "%", "percent", "numeral", True), Left(at), end)
             return at + 2
         return at + 1
+
+
+def _closes_tag(plain: str, at: int, word: str) -> bool:
+    """Whether what looks like a path is the name in `</name>`."""
+    return word[0] == "/" and plain[at - 1 : at] == "<" and "/" not in word[1:]
 
 
 def _judge(chunk: str) -> Pieces:

@@ -100,6 +100,12 @@ def test_bound_is_kept(text: str, bound: str) -> None:
     assert (fact.value, fact.bound) == (30, bound)
 
 
+@pytest.mark.parametrize("text", ["<code>30</code>", "<td class='x'>30</td>", "<br>30"])
+def test_a_tag_before_a_number_is_no_bound_and_its_end_no_path(text: str) -> None:
+    fact = only(text)
+    assert (fact.value, fact.bound) == (30, None)
+
+
 @pytest.mark.parametrize("text", ["about 40 km", "~40 km", "约40公里", "roughly 40 km"])
 def test_approximation_is_kept(text: str) -> None:
     assert only(text).approx
