@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from .formats import Action, FinalAnswer, FormatProblem, parse_reply
     from .guards import Limits, Spent
-    from .model import ChatModel
+    from .model import ChatModel, Timeouts
     from .prices import Price, price_of
     from .reply import Reply, Usage
     from .result import RunResult
@@ -51,7 +51,7 @@ _WHERE = {
     ),
     "formats": ("Action", "FinalAnswer", "FormatProblem", "parse_reply"),
     "guards": ("Limits", "Spent"),
-    "model": ("ChatModel",),
+    "model": ("ChatModel", "Timeouts"),
     "prices": ("Price", "price_of"),
     "reply": ("Reply", "Usage"),
     "result": ("RunResult",),
@@ -84,6 +84,7 @@ __all__ = [
     "RunStarted",
     "Spent",
     "StepStarted",
+    "Timeouts",
     "ToolCalled",
     "Usage",
     "Warned",
