@@ -14,7 +14,7 @@ MAX_WORD = 24
 _WORD = re.compile(r"[^\W\d_]+(?:[_'./-][^\W_]+)*|[^\W_]*_\w+|[\u3400-\u9fff]+")
 _BREAK = re.compile(r"[.;!?:](?=\s)|[。；！？，、：|{}]|\d[\d.,]*(?:\s?[%°])?")
 _SMALL_WORDS = words("small")
-_CHINESE_TAIL = re.compile(r"[的为是在了和与有约达到共至仅已]+$")
+_CHINESE_TAIL = re.compile(r"(?:截[至止]|直[至到]|(?<![理自])由|[的为是在了和与有约达到共至仅已从])+$")
 
 
 def prose_label(text: str, span: tuple[int, int]) -> str:
@@ -41,4 +41,5 @@ def prose_label(text: str, span: tuple[int, int]) -> str:
 def _content(text: str) -> list[str]:
     """The words of a piece of text without small and overlong words; Chinese runs are cut short."""
     words = (w for w in _WORD.findall(text) if (1 < len(w) <= MAX_WORD or w > "⺀") and w.lower() not in _SMALL_WORDS)
-    return [_CHINESE_TAIL.sub("", w)[-MAX_CHINESE:] if w > "⺀" else w for w in words]
+    cut = (_CHINESE_TAIL.sub("", w)[-MAX_CHINESE:] if w > "⺀" else w for w in words)
+    return [w for w in cut if w]

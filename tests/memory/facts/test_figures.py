@@ -176,6 +176,8 @@ def test_label_is_read_beside_the_value() -> None:
     assert only("Cash flow was $48.2 million").label == "Cash flow"
     assert only("Total: 5 EUR").label == "Total"
     assert only("人口约为1200万人").label == "人口"
+    assert only("产量由20吨").label == "产量"
+    assert extract_facts("截至2023年底")[0].label == ""
     assert only("64 GB RAM").label == "RAM"
 
 
