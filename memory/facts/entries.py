@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from .fact import Fact
 from .ranking import words_of, worth
@@ -13,6 +14,8 @@ CROWD = 200
 """Observations with more figures than this are not compared figure by figure with earlier ones."""
 TABLE_CELLS = 24
 """A table with more figures than this is shown as one line."""
+DOUBTS = 10
+"""Values of other tools that a new value is set against, the last ones."""
 
 
 @dataclass(slots=True)
@@ -66,7 +69,18 @@ class Entry:
         return self._worth
 
 
-_Series = tuple[str, str, str, str]
+@dataclass(slots=True)
+class _Series:
+    """The entries of one quantity, and the last of them by its value and by the call that gave it."""
+
+    entries: list[Entry] = field(default_factory=list[Entry])
+    by_numbers: dict[tuple[Decimal, ...], Entry] = field(default_factory=dict[tuple[Decimal, ...], Entry])
+    by_question: dict[tuple[str | None, str | None], Entry] = field(
+        default_factory=dict[tuple[str | None, str | None], Entry]
+    )
+
+
+_Quantity = tuple[str, str, str, str]  # label, subject, kind, unit
 
 
 def normal(label: str) -> str:
@@ -82,7 +96,7 @@ class Index:
         self.by_time: dict[int, dict[int, Entry]] = {}  # those last seen at a time, by their `id`
         self.by_text: dict[str, Entry] = {}
         self._named: dict[tuple[str, str], Entry] = {}
-        self._series: dict[_Series, list[Entry]] = {}
+        self._series: dict[_Quantity, _Series] = {}
 
     def file(self, facts: list[Fact], call: str | None, asked: str | None, at: int) -> None:
         """Takes the facts of one observation in."""
@@ -140,22 +154,22 @@ class Index:
             self._append(fact, call, asked, at, crowd)
             return
         key = (label, subject, fact.kind, fact.unit or "")
-        series = self._series.setdefault(key, [])
-        earlier = [e for e in series if e.last < at]
-        for entry in earlier:
-            if entry.fact.numbers == fact.numbers:
-                self._see_again(entry, fact, at, call)
-                return
-        for entry in earlier:
-            if call is not None and (entry.call, entry.asked) == (call, asked):
-                entry.older.append(entry.fact)
-                self._see_again(entry, fact, at, call)
-                return
-        entry = self._append(fact, call, asked, at, crowd)
-        for other in (e for e in earlier if call is None or e.call != call):
-            other.doubt(fact)
-            entry.doubt(other.fact)
-        series.append(entry)
+        series = self._series.setdefault(key, _Series())
+        same = series.by_numbers.get(fact.numbers)
+        answer = series.by_question.get((call, asked)) if call is not None else None
+        if same is not None and same.last < at and same.fact.numbers == fact.numbers:
+            self._see_again(same, fact, at, call)
+        elif answer is not None and answer.last < at and (answer.call, answer.asked) == (call, asked):
+            answer.older.append(answer.fact)
+            self._see_again(answer, fact, at, call)
+            series.by_numbers[fact.numbers] = answer
+        else:
+            entry = self._append(fact, call, asked, at, crowd)
+            for other in [e for e in series.entries if e.last < at and (call is None or e.call != call)][-DOUBTS:]:
+                other.doubt(fact)
+                entry.doubt(other.fact)
+            series.entries.append(entry)
+            series.by_numbers[fact.numbers] = series.by_question[call, asked] = entry
 
     def history(self, label: str) -> list[Fact]:
         """Every value whose label holds `label`, oldest first."""
