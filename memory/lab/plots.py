@@ -28,6 +28,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES = ("-", "--", "-.", ":")
 _INSIDE = 9  # names that a legend inside the axes may have; more stand beside them
+_PALE = 0.35
 _PARTS = (
     ("system", "system prompt", "#000000", ""),
     ("task", "task", "#0072B2", "//"),
@@ -52,30 +53,39 @@ def plot_survival(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str
 def plot_frontier(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str = "survival") -> Axes:
     """Price against survival, one marker a policy and budget, the larger the budget.
 
-    The line joins what no other policy and budget beats in both. A budget is written beside its best point.
+    The line joins what no other policy and budget beats in both. A budget is written beside its best point. A policy
+    is pale where a context of its was not valid or larger than the budget: such points are on no line.
     """
     axes = _axes(axes)
     rows = [row for row in pool(records(frame)) if row["price_index"] > 0]
-    points = [(row["price_index"], 100 * row[measure]) for row in rows]
     budgets = sorted({row["budget"] for row in rows})
     for policy, style in _styles(rows):
-        own = [(row["budget"], point) for row, point in zip(rows, points, strict=True) if row["policy"] == policy]
-        for at, (budget, (x, y)) in enumerate(own):
-            size = 5 + 3 * budgets.index(budget)
-            style.draw(axes, "" if at else policy, [x], [y], line="none", size=size, hollow=True)
+        for at, row in enumerate(row for row in rows if row["policy"] == policy):
+            x, y = _point(row, measure)
+            size, alpha = 5 + 3 * budgets.index(row["budget"]), 1 if _keeps_the_rules(row) else _PALE
+            style.draw(axes, "" if at else policy, [x], [y], line="none", size=size, hollow=True, alpha=alpha)
+    kept = [row for row in rows if _keeps_the_rules(row)]
     labels: dict[tuple[float, float], list[str]] = {}
-    for budget in budgets:
-        own = (point for point, row in zip(points, rows, strict=True) if row["budget"] == budget)
+    for budget in sorted({row["budget"] for row in kept}):
+        own = (_point(row, measure) for row in kept if row["budget"] == budget)
         labels.setdefault(max(own, key=lambda point: (point[1], -point[0])), []).append(f"{budget / 1000:g}k")
     for at, (point, names) in enumerate(labels.items()):
         above = 8 + 9 * (at % 2)  # where points lie close together, their labels stand one above the other
         axes.annotate(", ".join(names), point, (-8, above), textcoords="offset points", fontsize=8, ha="right")
-    best = frontier(points)
+    best = frontier([_point(row, measure) for row in kept])
     axes.plot([x for x, _ in best], [y for _, y in best], color="#999999", linewidth=1, zorder=0, label="frontier")
     axes.set(xlabel="price (full history = 1)", ylabel=f"{measure.replace('_', ' ')} (% of demands)")
     axes.margins(y=0.1)
-    _log_prices(axes, [x for x, _ in points])
+    _log_prices(axes, [row["price_index"] for row in rows])
     return _finish(axes)
+
+
+def _point(row: Mapping[str, Any], measure: str) -> tuple[float, float]:
+    return row["price_index"], 100 * row[measure]
+
+
+def _keeps_the_rules(row: Mapping[str, Any]) -> bool:
+    return row["valid"] == row["within_budget"] == 1
 
 
 def frontier(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -209,6 +219,7 @@ class _Style:
         marker: str | None = None,
         size: float = 5,
         hollow: bool = False,
+        alpha: float = 1,
     ) -> None:
         """One line of a plot, in this style but for what is given; `hollow` lets what lies below be seen."""
         axes.plot(
@@ -219,6 +230,7 @@ class _Style:
             marker=self.marker if marker is None else marker,
             linestyle=line or self.line,
             markersize=size,
+            alpha=alpha,
             markerfacecolor="none" if hollow and not self.filled else self.colour,
         )
 

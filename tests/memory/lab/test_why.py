@@ -119,6 +119,17 @@ def test_budgets_with_one_best_point_share_a_label(table):
     assert [text.get_text() for text in axes.texts] == ["2k, 4k"]
 
 
+@pytest.mark.parametrize("broken", ["valid", "within_budget"])
+def test_what_breaks_the_rules_is_pale_and_on_no_line(table, broken):
+    one = table[(table.policy == "tiered") & (table.budget == 2000)]
+    cheating = one.assign(policy="cheating", survival=1.0, price_index=0.01, **{broken: 0.99})
+    axes = plot_frontier(pd.concat([one, cheating]))
+    by_name = {line.get_label(): line for line in axes.get_lines()}
+    assert by_name["cheating"].get_alpha() < by_name["tiered"].get_alpha() == 1
+    assert list(by_name["frontier"].get_xdata()) == list(by_name["tiered"].get_xdata())
+    assert len(axes.texts) == 1
+
+
 @pytest.mark.parametrize(("plot", "unit"), [(plot_context, "(tokens)"), (plot_seconds, "(ms)")])
 def test_plots_of_steps(plot, unit, real):
     axes = plot(replay(real, "tiered", 4000).frame())
