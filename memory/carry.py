@@ -40,7 +40,7 @@ def block(view: View, facts: WorkingFacts, room: int, about: str) -> str:
         parts.append(f"Done so far:\n{view.summary}")
         free -= count(parts[-1])
     if free > 0:
-        shown = facts.render(free - 8, about, sources=set(left), count=count, visible=view.text())
+        shown = facts.render(free - 8, about, sources=set(left), count=count, visible=view.look())
         if shown:
             parts.append(f"Values seen:\n{shown}")
     fenced = [_FENCE.sub("‹", part) for part in parts[1:]]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from .facts.sight import Sight
 from .messages import Message, clean, content_text
 from .rules import RULES, Rule
 from .tokens import REPLY_PRIMING, TokenCounter
@@ -94,6 +95,7 @@ class View:
     last_user: str | None = None
     edits: list[Edit] = field(default_factory=list[Edit])  # those that are not written down yet
     _wires: list[dict[str, Any]] | None = None
+    _sight: Sight = field(default_factory=Sight)
 
     def append(self, ref: str, message: Message, *, may_be_task: bool = True) -> Line:
         """Add a message at the end; it opens a new step where the rules allow a cut."""
@@ -119,13 +121,13 @@ class View:
             self._wires = [line.wire for line in self.lines.values()]
         return list(self._wires)
 
-    def text(self) -> str:
-        """All text that is in sight: contents, names and arguments of calls."""
-        parts: list[str] = []
+    def look(self) -> Sight:
+        """All text that is in sight: contents, and arguments of calls."""
+        texts: list[str] = []
         for wire in self.messages():
-            parts.append(content_text(wire["content"]))
-            parts += [call["function"]["arguments"] for call in wire.get("tool_calls", ())]
-        return "\n".join(parts)
+            texts.append(content_text(wire["content"]))
+            texts += [call["function"]["arguments"] for call in wire.get("tool_calls", ())]
+        return self._sight.look(texts)
 
     def pinned(self, line: Line) -> bool:
         """Whether a line must stay: the opening system prompts, the task and the last user message."""

@@ -46,9 +46,14 @@ def say(entry: Entry) -> tuple[str, str]:
 
 def written(group: list[Item]) -> str:
     """The line of one source: its ref, the call that it answered, and what the items say, each value once."""
-    call = next((item.entry.call for item in group if item.entry.call), None)
+    named = next((item for item in group if item.entry.call), group[0])
     group.sort(key=_place)
-    return f"{group[0].fact.source or ''}{' ' + call if call else ''}: {'; '.join(_parts(group))}"
+    return f"{beginning(named)}: {'; '.join(_parts(group))}"
+
+
+def beginning(item: Item) -> str:
+    """What the line of an item's source begins with: its ref, and the tool that was called."""
+    return f"{item.fact.source or ''} {item.entry.call or ''}".rstrip()
 
 
 def _place(item: Item) -> tuple[int, int]:

@@ -20,13 +20,16 @@ TABLE_POINTS = 0.5
 
 
 class Item(NamedTuple):
-    """An entry with its rank, ready to be chosen; `line` replaces what the entry would say of itself."""
+    """An entry that may be shown; `line` replaces what the entry would say of itself."""
 
-    rank: tuple[float, int, tuple[int, int]]
-    """What comes first, sorted upwards: points with the sign turned, then what was seen last, then what stood first."""
     entry: Entry
     fact: Fact
     line: str = ""
+
+
+Rank = tuple[float, int, tuple[int, int]]
+"""What comes first, sorted upwards: points with the sign turned, then what was seen last, then what stood first."""
+Ranked = tuple[Rank, Item]
 
 
 class Shelf:
@@ -37,7 +40,7 @@ class Shelf:
     def __init__(self, at: int, entries: Mapping[int, Entry]) -> None:
         self.at = at
         self._entries = entries
-        self._sorted: list[tuple[float, Entry, str]] | None = None
+        self._sorted: list[tuple[float, Item]] | None = None
 
     def __len__(self) -> int:
         return min(len(self._entries), OF_ONE)
@@ -47,40 +50,42 @@ class Shelf:
         """The observation's ref; empty where no entry is left."""
         return next((entry.fact.source or "" for entry in self._entries.values()), "")
 
-    def items(self, clock: int, wanted: frozenset[str], used: Container[str]) -> Iterator[Item]:
+    def items(self, clock: int, wanted: frozenset[str], used: Container[str]) -> Iterator[Ranked]:
         """The best entries first; those that were seen again since, pinned or used are not among them."""
         if self._sorted is None:
             self._sorted = self._in_order(wanted, used)
         now = recency(clock - self.at)
-        for points, entry, line in self._sorted:
-            fact = entry.fact
+        for points, item in self._sorted:
+            entry, fact, line = item
             if line or self._holds(entry, used):
-                yield Item((-points - now, -self.at, fact.span), entry, fact, line)
+                yield (-points - now, -self.at, fact.span), item
 
     def _holds(self, entry: Entry, used: Container[str]) -> bool:
         return entry.last == self.at and not (entry.deleted or entry.pinned) and entry.fact.text not in used
 
-    def _in_order(self, wanted: frozenset[str], used: Container[str]) -> list[tuple[float, Entry, str]]:
+    def _in_order(self, wanted: frozenset[str], used: Container[str]) -> list[tuple[float, Item]]:
         """All that may be shown with its points, recency left out. The cells of a large table are one line and a few
         that stand for themselves."""
-        found = [(e.worth(wanted) + repetition(e.seen), e, "") for e in self._entries.values() if self._holds(e, used)]
+        held = (entry for entry in self._entries.values() if self._holds(entry, used))
+        found = [(entry.worth(wanted) + repetition(entry.seen), Item(entry, entry.fact)) for entry in held]
         found.sort(key=_by_points)
-        out: list[tuple[float, Entry, str]] = []
+        out: list[tuple[float, Item]] = []
         cells: dict[int, int] = {}
-        for points, entry, _ in islice(found, OF_ONE):
+        for points, item in islice(found, OF_ONE):
+            entry = item.entry
             table = entry.table
             if table is not None:
                 shown = cells[id(table)] = cells.get(id(table), 0) + 1
                 if shown == 1:
-                    out.append((points + TABLE_POINTS, entry, describe(table, entry.cells)))
+                    out.append((points + TABLE_POINTS, item._replace(line=describe(table, entry.cells))))
                 if shown > MAX_COLUMNS:
                     continue
-            out.append((points, entry, ""))
+            out.append((points, item))
         out.sort(key=_by_points)
         return out
 
 
-def _by_points(ranked: tuple[float, Entry, str]) -> tuple[float, tuple[int, int]]:
+def _by_points(ranked: tuple[float, Item]) -> tuple[float, tuple[int, int]]:
     return -ranked[0], ranked[1].fact.span
 
 

@@ -16,7 +16,8 @@ from .extract import extract_facts
 from .fact import Fact
 from .ranking import recency, repetition, use, words_of
 from .rendering import estimate
-from .shelves import Item, Shelf
+from .shelves import Item, Ranked, Shelf
+from .sight import Sight
 
 PINNED = 1000.0
 WINDOW, USED, LOOKED_AT = 2000, 500, 1000
@@ -203,7 +204,7 @@ class WorkingFacts:
         *,
         sources: Collection[str] | None = None,
         count: Callable[[str], int] | None = None,
-        visible: str = "",
+        visible: str | Sight = "",
     ) -> str:
         """The most useful facts in at most `budget_tokens`, one line a source: `m12 get_order: total 1,250.00 USD`.
 
@@ -216,9 +217,9 @@ class WorkingFacts:
             for entry in self._index.entries:
                 entry.forget_worth()
             self._shelves.clear()
-        return fit(self._items(sources), budget_tokens, count or estimate, visible)
+        return fit(map(itemgetter(1), self._ranked(sources)), budget_tokens, count or estimate, visible)
 
-    def _items(self, sources: Collection[str] | None) -> Iterator[Item]:
+    def _ranked(self, sources: Collection[str] | None) -> Iterator[Ranked]:
         """What may be shown, best first: pinned, used lately, and the `WINDOW` seen last. Older ones can be found.
 
         So a step costs the same, however long the run.
@@ -238,7 +239,7 @@ class WorkingFacts:
                     break
         return merge(*streams, key=itemgetter(0))
 
-    def _pinned_and_used(self, sources: Collection[str] | None) -> Iterator[Item]:
+    def _pinned_and_used(self, sources: Collection[str] | None) -> Iterator[Ranked]:
         by_text = self._index.by_text
         used = (by_text[text] for text in islice(reversed(self._used), USED) if text in by_text)
         for entry in {id(entry): entry for entry in chain(self._pinned, used)}.values():
@@ -248,4 +249,4 @@ class WorkingFacts:
             last = max(entry.last, self._used_at.get(fact.text, 0))
             points = entry.worth(self._about[1]) + repetition(entry.seen) + recency(self._clock - last)
             points += use(len(self._used.get(fact.text, ()))) + PINNED * entry.pinned
-            yield Item((-points, -entry.last, fact.span), entry, fact)
+            yield (-points, -entry.last, fact.span), Item(entry, fact)
