@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -70,8 +71,8 @@ class ShortTermMemory:
         self.counter = counter or TokenCounter()
         self.facts = facts if facts is not None else WorkingFacts()
         self.journal = journal or Journal()
-        self.facts.on_edit = lambda edit: self.journal.append(self.run, "fact", edit)
         self.run = run or uuid4().hex[:12]
+        self.facts.on_edit = partial(self.journal.append, self.run, "fact")  # no circle: what is dropped is freed
         self.compactions: list[Compaction] = []
         self.alternate = alternate
         self.calibration = Calibration()

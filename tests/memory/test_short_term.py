@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -323,3 +325,16 @@ def test_relevance_keeps_what_the_task_is_about() -> None:
     context = memory.context()
     assert any("zoo zebra" in str(m["content"]) for m in context[1:])
     assert len(context) < 20
+
+
+def test_what_is_dropped_is_freed_at_once() -> None:
+    memory = ShortTermMemory(600, counter=COUNTER)
+    memory.extend([{"role": "user", "content": "weigh it"}, *step(0, "12 kg " * 400)])
+    memory.context()
+    known = weakref.ref(memory.facts)
+    gc.disable()
+    try:
+        del memory
+        assert known() is None
+    finally:
+        gc.enable()
