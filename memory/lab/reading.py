@@ -193,7 +193,7 @@ class Reading:
             same = left.rfind(" ", 0, same)
             while same > 0 and left[same - 1].isspace():
                 same = left.rfind(" ", 0, same)
-        return self.counter.count(left[:same]) if same > 0 else 0
+        return self.counter.count_by_line(left[:same]) if same > 0 else 0
 
 
 def _key(raw: dict[str, Any]) -> Any:

@@ -14,8 +14,12 @@ def shows_ref(texts: Iterable[str], ref: str) -> bool:
     if not ref:
         return False
     alone, parts = re.compile(rf"\b{re.escape(ref)}\b"), _REF.fullmatch(ref)
-    return any(alone.search(text) or (parts and _in_range(text, parts[1], int(parts[2]))) for text in texts)
+    return any(
+        (ref in text and alone.search(text)) or (parts and _in_range(text, parts[1], int(parts[2]))) for text in texts
+    )
 
 
 def _in_range(text: str, letters: str, number: int) -> bool:
+    if f"-{letters}" not in text:
+        return False
     return any(found[1] == letters and int(found[2]) <= number <= int(found[3]) for found in _RANGE.finditer(text))
