@@ -122,7 +122,14 @@ class BytePairs:
         return len(self._encoding.encode_ordinary(text))
 
     def pieces(self, text: str) -> list[str]:
-        """Parts of the text whose counts add up to its own, one a line or some lines."""
+        """Parts of the text whose counts add up to its own: all before its last paragraph, and the lines of that."""
+        start = text.rfind("\n\n") + 2
+        if start > 1 and _LINE_END.match(text, start - 1):
+            return [text[:start], *self._lines(text[start:])]
+        return self._lines(text)
+
+    @staticmethod
+    def _lines(text: str) -> list[str]:
         *lines, last = _LINE_END.split(text)
         return [*(line + "\n" for line in lines), last]
 
