@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .explanation import parts
 from .replayed import Replayed
 from .tables import distance_labels, pool, records
@@ -22,6 +24,7 @@ from .tables import distance_labels, pool, records
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -29,6 +32,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES = ("-", "--", "-.", ":")
 _INSIDE = 9  # names that a legend inside the axes may have; more stand beside them
 _PALE = 0.35
+_SHARES = (0, 50, 80, 90, 95, 98, 99, 100)
 _PARTS = (
     ("system", "system prompt", "#000000", ""),
     ("task", "task", "#0072B2", "//"),
@@ -75,7 +79,7 @@ def plot_frontier(frame: pd.DataFrame, axes: Axes | None = None, *, measure: str
     best = frontier([_point(row, measure) for row in kept])
     axes.plot([x for x, _ in best], [y for _, y in best], color="#999999", linewidth=1, zorder=0, label="frontier")
     axes.set(xlabel="price (full history = 1)", ylabel=f"{measure.replace('_', ' ')} (% of demands)")
-    axes.margins(y=0.1)
+    _near_all(axes, [100 * row[measure] for row in rows])
     _log_prices(axes, [row["price_index"] for row in rows])
     return _finish(axes)
 
@@ -182,6 +186,23 @@ def _finish(axes: Axes) -> Axes:
     elif named:
         axes.legend(fontsize=8)
     return axes
+
+
+def _near_all(axes: Axes, shares: list[float]) -> None:
+    """A scale on which 98 and 99 % are as far apart as 50 and 80: what is lost counts."""
+    lowest = min((share for share in shares if not math.isnan(share)), default=0)
+    low = max(tick for tick in _SHARES if tick <= lowest)
+    axes.set_ylim(low, 100.3)
+    axes.set_yscale("function", functions=(_spread, _share))
+    axes.set_yticks([tick for tick in _SHARES if tick >= low])
+
+
+def _spread(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return -np.log10(101 - np.minimum(share, 100.9))
+
+
+def _share(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 101 - 10**-spread
 
 
 def _log_prices(axes: Axes, prices: list[float]) -> None:
