@@ -13,6 +13,8 @@ MAX_WORD = 24
 
 _WORD = re.compile(r"[^\W\d_]+(?:[_'./-][^\W_]+)*|[^\W_]*_\w+|[\u3400-\u9fff]+")
 _BREAK = re.compile(r"[.;!?:](?=\s)|[。；！？，、：|{}]|\d[\d.,]*(?:\s?[%°])?")
+_NUMBERED = re.compile(r"((?:[^\W\d]+[ #-]*){1,3})(\d[\d.-]{0,11})$")
+_KEY = 40  # characters in which the end of a key is looked for
 _SMALL_WORDS = words("small")
 _CHINESE_TAIL = re.compile(r"(?:截[至止]|直[至到]|(?<![理自])由|[的为是在了和与有约达到共至仅已从])+$")
 
@@ -27,9 +29,12 @@ def prose_label(text: str, span: tuple[int, int]) -> str:
     line = max(text.rfind("\n", max(0, start - REACH), start) + 1, start - REACH, 0)
     before = text[line:start]
     breaks = list(_BREAK.finditer(before))
-    key_value = breaks and breaks[-1][0] == ":" and not before[breaks[-1].end() :].strip(" \"'")
-    if key_value:
-        breaks.pop()
+    if breaks and breaks[-1][0] in ":：" and not before[breaks[-1].end() :].strip(" \"'"):
+        key = breaks.pop()
+        numbered = _NUMBERED.search(before, max(0, key.start() - _KEY), key.start())
+        named = _content(numbered[1]) if numbered else []
+        if numbered and named:
+            return f"{' '.join(named[-MAX_WORDS:])} {numbered[2]}"
     words = _content(before[breaks[-1].end() :] if breaks else before)
     behind = text[end : end + REACH // 2].split("\n", 1)[0]
     first = _BREAK.search(behind)

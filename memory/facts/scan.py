@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import cast
 
 from . import dates
-from .amounts import Amount, finish_amount, read_amount
+from .amounts import Amount, finish_amount, read_amount, unit_after
 from .context import Left, look_left
 from .fact import Fact, Kind
 from .identifiers import Piece, Pieces, classify
@@ -126,6 +126,11 @@ class Scanner(PlainNumbers):
                 stop -= 1
             return self.emit("url", at, stop)
         if role == "time":
+            colon = self.text.find("：", at, stop)
+            unit = unit_after(plain, stop, decimal=False, money=False) if colon > 0 else None
+            if unit is not None and unit.kind != "duration":  # 仓库3：12 吨
+                self._number(at, colon, floor, colon)
+                return self._number(colon + 1, stop, colon + 1, end)
             self.day_words.append(at)
         if role in _FACT_ROLES:
             return self.emit(cast("Kind", role), at, stop)

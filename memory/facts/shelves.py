@@ -92,7 +92,7 @@ def _by_points(ranked: tuple[float, Item]) -> tuple[float, tuple[int, int]]:
 def describe(table: Table, facts: list[Fact]) -> str:
     """`table 120x3 (name, price): price 3.10 to 98.00`: shape, headings and the extremes of each column."""
     rows, columns = table.shape
-    heads = [h for h in table.head if h][:MAX_COLUMNS]
+    heads = ", ".join([h for h in table.head if h][:MAX_COLUMNS])
     by_column: dict[str, list[Fact]] = {}
     for fact in facts:
         if isinstance(fact.origin, CellOrigin) and fact.value is not None:
@@ -102,4 +102,4 @@ def describe(table: Table, facts: list[Fact]) -> str:
         low = min(group, key=lambda f: f.value or 0)
         high = max(group, key=lambda f: f.value or 0)
         ranges.append(f"{heading} {low.text} to {high.text}".strip())
-    return f"table {rows}x{columns} ({', '.join(heads)}): " + ", ".join(ranges)
+    return f"table {rows}x{columns}{f' ({heads})' if heads else ''}: " + ", ".join(ranges)

@@ -18,6 +18,11 @@ _ROW_TAG = re.compile(r"<tr\b[^>]{0,200}>", re.IGNORECASE)
 _CELL_TAG = re.compile(r"<t([dh])\b[^>]{0,200}>", re.IGNORECASE)
 _FENCES = (re.compile(r"```[a-z]*\n"), re.compile(r"<output>\n"))
 _NUMERIC = re.compile(r"[-+$€£¥(]*\.?\d[\d.,' ]*[%)kKMB]?$")
+_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d[\d.,]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_COMPARED = 20  # rows that the first is compared with
 MAX_COLUMNS = 60
 
 
@@ -127,6 +132,28 @@ def _words(text: str, cells: list[Cell]) -> list[str]:
     return [text[a:b].strip("\"'*` ") for a, b in cells]
 
 
+def _table(text: str, end: int, first: list[Cell], rows: list[list[Cell]], caption: str = "") -> Table:
+    """A table whose first row gives the headings, unless it is like the rows below it."""
+    if _is_one_of(text, first, rows):
+        return Table(first[0][0], end, [""] * len(first), [first, *rows], caption)
+    return Table(first[0][0], end, _words(text, first), rows, caption)
+
+
+def _is_one_of(text: str, first: list[Cell], rows: list[list[Cell]]) -> bool:
+    """Whether a cell with digits has the shape of most of those below it, as `ORD-1` above `ORD-2`; years may head."""
+    for i, (start, end) in enumerate(first):
+        cell = text[start:end]
+        if _DIGIT.search(cell) and not _YEAR.fullmatch(cell):
+            below = [_shape(text[slice(*row[i])]) for row in rows[:_COMPARED] if i < len(row)]
+            if 2 * below.count(_shape(cell)) > len(below):
+                return True
+    return False
+
+
+def _shape(cell: str) -> str:
+    return _LETTERS.sub("a", _DIGITS.sub("0", cell))
+
+
 def _pipe_tables(text: str) -> Iterator[Table]:
     """Markdown and SQL clients: a rule line below the headings, cells between pipes."""
     done = 0
@@ -141,13 +168,21 @@ def _pipe_tables(text: str) -> Iterator[Table]:
         rows, done = _pipe_rows(text, end + 1)
         if headed:
             first = _split(text, start, stop, "|")
+        elif rows and _has_rule_below(text, rows[0]):
+            start, first, rows = begin, rows[0], rows[1:]
         else:
-            start, first, rows = begin, rows[0] if rows else [], rows[1:]
+            start, first = begin, []
         if not rows:
             continue
-        headings, done = _words(text, first), rows[-1][-1][1] + 1
+        done = rows[-1][-1][1] + 1
         above = _line_before(text, start)
+        headings = _words(text, first) or [""] * len(rows[0])
         yield Table(start, done, headings, rows, text[above[0] : above[1]].strip())
+
+
+def _has_rule_below(text: str, row: list[Cell]) -> bool:
+    below = _line_end(text, row[-1][1]) + 1
+    return _RULE.match(text, below, _line_end(text, below)) is not None
 
 
 def _pipe_rows(text: str, start: int) -> tuple[list[list[Cell]], int]:
@@ -176,7 +211,8 @@ def _separated(text: str) -> Iterator[Table]:
         if width < 1 or width > MAX_COLUMNS or (mark == "," and (width < 2 and " " in head)):
             continue
         split = _split_quoted if mark == "," else _split_tabs
-        headings = _words(text, split(text, start, head_end))
+        first = split(text, start, head_end)
+        headings = _words(text, first)
         if any(not h or _NUMERIC.match(h) or len(h) > 40 for h in headings):
             continue
         rows: list[list[Cell]] = []
@@ -187,8 +223,10 @@ def _separated(text: str) -> Iterator[Table]:
                 break
             rows.append(cells)
             end = b
+        if mark == "," and ", " in head and _is_one_of(text, first, rows):
+            continue  # lines of prose
         if len(rows) >= 2 or (len(rows) == 1 and len(headings) > 2 and len(rows[0]) == len(headings)):
-            yield Table(start, end, headings, rows)
+            yield _table(text, end, first, rows)
 
 
 def _fixed_width(text: str) -> Iterator[Table]:
@@ -223,7 +261,8 @@ def _adjacent(text: str, end: int, start: int) -> bool:
 def _fixed_table(text: str, block: list[Cell]) -> Table | None:
     if len(block) < 3:
         return None
-    headings = _words(text, _split_wide(text, *block[0]))
+    first = _split_wide(text, *block[0])
+    headings = _words(text, first)
     width = len(headings)
     if width < 2 or any(_NUMERIC.match(h) or len(h) > 30 for h in headings):
         return None
@@ -233,32 +272,27 @@ def _fixed_table(text: str, block: list[Cell]) -> Table | None:
     numeric = sum(1 for r in body if any(_NUMERIC.match(text[a:b]) for a, b in r))
     if not body or same < 0.8 * len(body) or numeric < 0.5 * len(body):
         return None
-    if sum(1 for r in body if len(r) == width + 1) > len(body) / 2:
-        headings = ["", *headings]  # a column of row names without a heading
     above = _line_before(text, block[0][0])
-    return Table(block[0][0], block[-1][1], headings, body, text[above[0] : above[1]].strip())
+    table = _table(text, block[-1][1], first, body, text[above[0] : above[1]].strip())
+    if sum(1 for r in body if len(r) == width + 1) > len(body) / 2:
+        table.head.insert(0, "")  # a column of row names without a heading
+    return table
 
 
 def _html_tables(text: str) -> Iterator[Table]:
     """Rows of <td> and <th> cells without nested tables."""
     starts = [m.start() for m in _ROW_TAG.finditer(text)]
     rows: list[list[Cell]] = []
-    headings: list[str] = []
-    first = last = 0
+    headed = False
     for i, start in enumerate(starts):
         stop = starts[i + 1] if i + 1 < len(starts) else min(len(text), start + 20000)
         cells: list[Cell] = []
         for tag in _CELL_TAG.finditer(text, start, stop):
             close = text.find("<", tag.end(), stop)
             cells.append(_trim(text, tag.end(), stop if close < 0 else close))
-        if not cells:
-            continue
-        if not headings:
-            first = start
-        if headings:
+            headed = headed or (not rows and tag[1] in "hH" and len(cells) > 1)
+        if cells:
             rows.append(cells)
-        else:
-            headings = _words(text, cells)
-        last = max(last, cells[-1][1])
-    if rows:
-        yield Table(first, last, headings, rows)
+    if len(rows) > 1:
+        end, first, below = rows[-1][-1][1], rows[0], rows[1:]
+        yield Table(first[0][0], end, _words(text, first), below) if headed else _table(text, end, first, below)

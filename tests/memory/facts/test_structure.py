@@ -75,6 +75,49 @@ def test_every_kind_of_table_labels_its_cells(text: str) -> None:
     assert (facts.get("ann score"), facts.get("bob score")) == (12, 31)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ORD-9301,shipped,2 kg\nORD-9302,pending,3 kg\nORD-9303,lost,4 kg\n",
+        "ORD-9301, shipped, 2 kg\nORD-9302, pending, 3 kg\nORD-9303, lost, 4 kg\n",
+        "ORD-9301\t2 kg\nORD-9302\t3 kg\nORD-9303\t4 kg\n",
+        "ORD-9301   2 kg   8\nORD-9302   3 kg   9\nORD-9303   4 kg   7\n",
+        "+----------+------+\n| ORD-9301 | 2 kg |\n| ORD-9302 | 3 kg |\n| ORD-9303 | 4 kg |\n+----------+------+\n",
+        "<tr><td>ORD-9301</td><td>2 kg</td></tr><tr><td>ORD-9302</td><td>3 kg</td></tr>"
+        "<tr><td>ORD-9303</td><td>4 kg</td></tr>",
+    ],
+)
+def test_a_first_row_that_is_like_the_others_is_no_heading(text: str) -> None:
+    facts = extract_facts(text)
+    assert {"ORD-9301", "2 kg", "ORD-9302", "3 kg", "ORD-9303", "4 kg"} <= {f.text for f in facts}
+    assert not any("2 kg" in fact.label for fact in facts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "region,Q1 2023,Q2 2023\nnorth,12,14\nsouth,9,11\n",
+        "<tr><td>region</td><td>2023</td></tr><tr><td>north</td><td>1200</td></tr><tr><td>south</td><td>900</td></tr>",
+    ],
+)
+def test_a_heading_with_a_year_is_one(text: str) -> None:
+    assert next(f for f in extract_facts(text) if f.is_figure).label.startswith("north ")
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Order 17: 250 USD, shipped", "Order 17"),
+        ("station 500-0: 250 USD, id ST-1", "station 500-0"),
+        ("高度：250 USD。", "高度"),
+        ("仓库3：25 吨，二号", "仓库 3"),
+        ("at 10:30: 250 USD", ""),
+    ],
+)
+def test_a_key_before_a_colon_is_the_label(text: str, label: str) -> None:
+    assert [f.label for f in extract_facts(text) if f.is_figure][-1] == label
+
+
 def test_ragged_rows_keep_the_cells_they_have() -> None:
     facts = by_label("| a | b | c |\n|---|---|---|\n| x | 1 |\n| y | 2 | 3 | 4 | 5 |\n")
     assert facts["x b"].value == 1
