@@ -23,6 +23,11 @@ _COUNTED = re.compile(
     r" (?!(?:in|on|at|to|and|or|until|till|yesterday|today|tomorrow|tonight|this|next|last|pm|am|of|the|for|with"
     r"|past|from|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\b)[a-z]{3,}"
 )
+_TIME_BEFORE = re.compile(
+    r"(?:\b(?:at|by|until|till|from|to|or|and|before|after|since|around|about|between|past)\s|[-–~@(]\s?)$", re.IGNORECASE
+)
+_DAY_BEFORE = re.compile(r"[^\W\d]+(?:-[^\W\d]+)?[\s-]{1,2}")  # the day word itself
+_DAY_BEHIND = re.compile(r",?\s?(?:(?:in|on|of|from|this|next|last|the)\s){0,3}")
 _SCALE_WORDS = (
     ("million", 10**6), ("billion", 10**9), ("thousand", 1000), ("trillion", 10**12), ("亿", 10**8), ("万", 10**4),
 )  # fmt: skip
@@ -159,7 +164,12 @@ class Collector:
             start, stop = fact.span
             place = bisect_left(self.day_words, start)
             close = [w for w in self.day_words[max(0, place - 1) : place + 1] if stop - 34 <= w <= stop + 26]
-            if close and "\n" not in self.plain[min(start, close[0]) : max(stop, close[-1])]:
+            if not close or "\n" in self.plain[min(start, close[0]) : max(stop, close[-1])]:
+                continue
+            if _TIME_BEFORE.search(self.plain, max(0, start - 9), start) or any(
+                _DAY_BEFORE.fullmatch(self.plain, w, start) or (limit == 31 and _DAY_BEHIND.fullmatch(self.plain, stop, w))
+                for w in close
+            ):
                 self.facts[index] = Fact("time", fact.text, fact.span, source=self.source, origin=self.origin)
         self.loose.clear()
 

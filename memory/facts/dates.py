@@ -26,7 +26,7 @@ MONTH_FIRST = re.compile(
 )
 DAY_FIRST = re.compile(
     rf"{_DAY}\s?(?:{_FROM}{_DAY}\s)?(?:\s?of\s|[\s/-]|)\s?{_MONTH}(?:,?[\s/-]{{0,2}}(?:{_YEAR}|'\d\d))?"
-    rf"|{_YEAR}[-/\s]{_MONTH}(?:[-/\s]\d{{1,2}}(?!\d))?",
+    rf"|(?:19|20|21)\d\d[-/\s]{_MONTH}(?!\s+\d{{1,2}}\s+(?:\d\d:|\d{{4}}))(?:[-/\s]\d{{1,2}}(?!\d))?",  # no size in a listing
     re.IGNORECASE,
 )
 WEEKDAY_FIRST = re.compile(

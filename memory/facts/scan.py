@@ -27,6 +27,8 @@ _PLAIN_NUMBER: Pieces = (Piece("plain number", 0, 0),)  # one object for all suc
 _FACT_ROLES = frozenset({"identifier", "path", "url", "email", "name", "date", "time"})
 _URL_TAIL = re.compile(r"[^\s\"'<>`|，。；、）】》\u3400-\u9fff]*")
 
+_LOGGED_FRACTION = re.compile(r",\d{3}(?!\d)")  # 12:33:01,123, as Python's logging writes it
+
 NEAR = 40
 _CLOSING = frozenset(")}]")
 
@@ -132,6 +134,8 @@ class Scanner(PlainNumbers):
                 self._number(at, colon, floor, colon)
                 return self._number(colon + 1, stop, colon + 1, end)
             self.day_words.append(at)
+            fraction = _LOGGED_FRACTION.match(plain, stop, end) if plain.count(":", at, stop) == 2 else None
+            stop = fraction.end() if fraction else stop
         if role in _FACT_ROLES:
             return self.emit(cast("Kind", role), at, stop)
         return stop

@@ -116,7 +116,7 @@ def read_unit(text: str, pos: int) -> Unit | None:
         if link is None:
             return Unit(symbol, kind, end)
         following = _factor(text, link.end())
-        if following is None:
+        if following is None or (amount and following[0] == symbol):  # 120 W / 300 W: used, of all
             return Unit(symbol, kind, end)
         symbol += joint + (f"{amount[1]} " if amount else "") + following[0]
         if kind != "money":
