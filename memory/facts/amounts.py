@@ -316,11 +316,20 @@ def _special_unit(text: str, value: Decimal, end: int) -> tuple[Decimal, str, Ki
     return None
 
 
+_CHANGED = re.compile(
+    r"\b(?:rises?|rose|risen|rising|f[ae]lls?|fell|fallen|falling|gr[eo]ws?|grown|growing|increas(?:e[ds]?|ing)"
+    r"|decreas(?:e[ds]?|ing)|declin(?:e[ds]?|ing)|drop(?:s|ped|ping)?|climb(?:s|ed|ing)?|jump(?:s|ed|ing)?|went"
+    r"|goes|improv(?:e[ds]?|ing)|chang(?:e[ds]?|ing)|mov(?:e[ds]?|ing)|reduc(?:e[ds]?|ing)|rais(?:e[ds]?|ing)"
+    r"|cut|s[hl]ipp?(?:s|ed)?|shr[aiu]nk|up|down)\b[^.;:\d\n]{0,30}\bfrom\s$",
+    re.IGNORECASE,
+)
+
+
 def second_of_range(text: str, first: Amount, left: Left) -> tuple[Amount, bool] | None:
     """The other end of a range that begins with `first`: (amount, the two make one range).
 
     "3-4 litres", "44 mg to 50 mg", "$350 per kg to $680 per kg" are ranges; "45 and 50 mg" are two amounts
-    that share a unit, unless "between" stands before them.
+    that share a unit, unless "between" stands before them; so are those of "rose from 45 to 50 mg".
     """
     link = _TO.match(text, first.end)
     if link is None:
@@ -340,7 +349,7 @@ def second_of_range(text: str, first: Amount, left: Left) -> tuple[Amount, bool]
         return None
     if negative:
         second = second._replace(value=-second.value)
-    return second, word not in ("and", "和", "- and", "- or")
+    return second, word not in ("and", "和", "- and", "- or") and not _CHANGED.search(text, 0, left.start)
 
 
 def _amount_any(text: str, pos: int, left: Left) -> Amount | None:

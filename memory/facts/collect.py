@@ -24,7 +24,8 @@ _COUNTED = re.compile(
     r"|past|from|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\b)[a-z]{3,}"
 )
 _TIME_BEFORE = re.compile(
-    r"(?:\b(?:at|by|until|till|from|to|or|and|before|after|since|around|about|between|past)\s|[-–~@(]\s?)$", re.IGNORECASE
+    r"(?:\b(?:at|by|until|till|from|to|or|and|before|after|since|around|about|between|past)\s|[-–~@(]\s?)$",
+    re.IGNORECASE,
 )
 _DAY_BEFORE = re.compile(r"[^\W\d]+(?:-[^\W\d]+)?[\s-]{1,2}")  # the day word itself
 _DAY_BEHIND = re.compile(r",?\s?(?:(?:in|on|of|from|this|next|last|the)\s){0,3}")
@@ -167,7 +168,8 @@ class Collector:
             if not close or "\n" in self.plain[min(start, close[0]) : max(stop, close[-1])]:
                 continue
             if _TIME_BEFORE.search(self.plain, max(0, start - 9), start) or any(
-                _DAY_BEFORE.fullmatch(self.plain, w, start) or (limit == 31 and _DAY_BEHIND.fullmatch(self.plain, stop, w))
+                _DAY_BEFORE.fullmatch(self.plain, w, start)
+                or (limit == 31 and _DAY_BEHIND.fullmatch(self.plain, stop, w))
                 for w in close
             ):
                 self.facts[index] = Fact("time", fact.text, fact.span, source=self.source, origin=self.origin)

@@ -16,6 +16,7 @@ _WEEKDAY = (
 )
 _DAY = r"(?:[012]?\d|3[01])(?:st|nd|rd|th)?(?![\d:])(?!\.\d)"
 _YEAR = r"(?:1[0-9]|20|21)\d\d(?!\d)"
+_LISTED = r"\s+\d{1,2}\s+(?:\d\d:|\d{4})"  # "1999 Mar  4 12:33" is a file's size and date
 _FROM = r"\s?(?:-|–|~|to|through|and)\s?"
 
 MONTH_FIRST = re.compile(
@@ -26,7 +27,7 @@ MONTH_FIRST = re.compile(
 )
 DAY_FIRST = re.compile(
     rf"{_DAY}\s?(?:{_FROM}{_DAY}\s)?(?:\s?of\s|[\s/-]|)\s?{_MONTH}(?:,?[\s/-]{{0,2}}(?:{_YEAR}|'\d\d))?"
-    rf"|(?:19|20|21)\d\d[-/\s]{_MONTH}(?!\s+\d{{1,2}}\s+(?:\d\d:|\d{{4}}))(?:[-/\s]\d{{1,2}}(?!\d))?",  # no size in a listing
+    rf"|(?:19|20|21)\d\d[-/\s]{_MONTH}(?!{_LISTED})(?:[-/\s]\d{{1,2}}(?!\d))?",
     re.IGNORECASE,
 )
 WEEKDAY_FIRST = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .unit_reader import read_unit
 from .word_lists import words
 
 REACH = 70
@@ -12,11 +13,13 @@ MAX_CHINESE = 10
 MAX_WORD = 24
 
 _WORD = re.compile(r"[^\W\d_]+(?:[_'./-][^\W_]+)*|[^\W_]*_\w+|[\u3400-\u9fff]+")
-_BREAK = re.compile(r"[.;!?:](?=\s)|[。；！？，、：|{}]|\d[\d.,]*(?:\s?[%°])?")
-_KEY_WORD = re.compile(rf"\d+(?:[.:,-]\d+)*|{_WORD.pattern}")
+_BREAK = re.compile(r"[.;!?:](?=\s)|[。；！？，、：|{}]|\d[\d.,]*(?:\s?[%°万亿]|\s?(?:[tmb]r?illion|thousand)\b)?")
+_BEHIND = re.compile(rf"{_BREAK.pattern}|,(?=\s)|\b(?:and|but|or|while|versus|vs)\b")
+_KEY_WORD = re.compile(r"\d+(?:[.:,-]\d+)*|\w(?:[\w.'/-]*\w)?")
+_LINK = re.compile(r"[\s,/|~–()&+$€£¥-]*(?:(?:to|and|or|至|到|和)\s?)?[$€£¥-]?")
 _SENTENCE = re.compile(r"[.;!?:,](?=\s)|[。；！？，、：|{}]")
 _ASSIGNED = re.compile(r"(?<!\w)([^\W\d]\w*)\s?[=<>≤≥≈~]{1,2}\s?$")
-_TAG = re.compile(r"<[^<>]*>|^[^<>]*>|<[^<>]*$")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|^[^<>]*[\"'\w/]>|</?[A-Za-z][^<>]*$")
 _SMALL_WORDS = words("small")
 _CHINESE_TAIL = re.compile(r"(?:截[至止]|直[至到]|(?<![理自])由|(?<![送抵到])达|[的为是在了和与有约到共至仅已从])+$")
 
@@ -33,29 +36,54 @@ def prose_label(text: str, span: tuple[int, int]) -> str:
     if "<" in before or "<" in behind:
         before, behind = _TAG.sub(" ", before), _TAG.sub(" ", behind)
     breaks = list(_BREAK.finditer(before))
-    if breaks and breaks[-1][0] in ":：" and not before[breaks[-1].end() :].strip(" \"'"):
-        key = _key(before[: breaks.pop().start()])
-        if key:
-            return key
-    words = _content(before[breaks[-1].end() :] if breaks else before)
+    key = _key(before, breaks)
+    if key:
+        return key
+    words = _since(before, breaks)
     assigned = _ASSIGNED.search(before)
     if assigned and assigned[1] not in words:
         words.append(assigned[1])
-    first = _BREAK.search(behind)
     if not words or (len(words) < 2 and behind[:1] == " " and behind[1:2].islower()):
-        words = words[-1:] + _content(behind[: first.start()] if first else behind)[: 3 - len(words[-1:])]
-    return " ".join(words[-MAX_WORDS:])
+        words = words[-1:] + _content(_BEHIND.split(behind, maxsplit=1)[0])[: 3 - len(words[-1:])]
+    return " ".join(words[-MAX_WORDS:]) or _of_the_one_before(before, breaks)
 
 
-def _key(before: str) -> str:
-    """The last words before a colon, with the numbers among them: `Order 17`, `Population (2023)`; words must be there.
+def _key(before: str, breaks: list[re.Match[str]]) -> str:
+    """The last words before a colon at the end, with the numbers among them: `Order 17`, `Population 2023`."""
+    if not breaks or breaks[-1][0] not in ":：" or before[breaks[-1].end() :].strip(" \"'"):
+        return ""
+    part = _SENTENCE.split(before[: breaks[-1].start()])[-1]
+    words = [word for word in _KEY_WORD.findall(part) if word[0].isdigit() or _content(word)][-MAX_WORDS:]
+    return "" if all(word[0].isdigit() for word in words) else " ".join(words)
 
-    >>> _key("Population (2023)")
-    'Population 2023'
-    """
-    part = _SENTENCE.split(before)[-1]
-    words = [w for w in _KEY_WORD.findall(part) if w[0].isdigit() or _content(w)]
-    return " ".join(words[-MAX_WORDS:]) if any(not w[0].isdigit() for w in words[-MAX_WORDS:]) else ""
+
+def _since(before: str, breaks: list[re.Match[str]]) -> list[str]:
+    """The words since the last break; behind another figure, not its unit, and only those after a comma."""
+    if breaks and breaks[-1][0] in ":：" and not before[breaks[-1].end() :].strip(" \"'"):
+        breaks = breaks[:-1]
+    if not breaks:
+        return _content(before)
+    start = _end_of_figure(before, breaks[-1])
+    comma = before.rfind(", ", start) if breaks[-1][0][0].isdigit() else -1
+    return _content(before[comma + 1 if comma >= 0 else start :])
+
+
+def _of_the_one_before(before: str, breaks: list[re.Match[str]]) -> str:
+    """The label of the figure before, where no more than a comma or "to" stands in between: `load 0.45, 1.06`."""
+    if not breaks or not breaks[-1][0][0].isdigit():
+        return ""
+    if not _LINK.fullmatch(before, _end_of_figure(before, breaks[-1])):
+        return ""
+    rest, earlier = before[: breaks[-1].start()], breaks[:-1]
+    words = " ".join(_since(rest, earlier)[-MAX_WORDS:])
+    return _key(rest, earlier) or words or _of_the_one_before(rest, earlier)
+
+
+def _end_of_figure(before: str, last: re.Match[str]) -> int:
+    end = last.end()
+    start = end + before.startswith(" ", end)
+    unit = read_unit(before, start) if last[0][0].isdigit() else None
+    return unit.end if unit and before[start : unit.end].lower() not in _SMALL_WORDS else end
 
 
 def _content(text: str) -> list[str]:

@@ -18,6 +18,7 @@ _SIMPLE = dict(
     )
 )
 _PLAIN = {**_FULL_WIDTH, **_SAME, **_SIMPLE}
+_NAMED = re.compile(r"([A-Za-z][\w.-]{0,30})：(?=\d)", re.ASCII)  # PM2.5：35 is a name and its value
 _ODD = re.compile(f"[{re.escape(''.join(_PLAIN))}]")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # ECMA-48 colour and cursor sequences of terminals
 
@@ -28,7 +29,9 @@ def plain(text: str) -> str:
     """
     if "\x1b" in text:
         text = _ANSI.sub(_blank, text)
-    return text if text.isascii() else _ODD.sub(_everyday, text)
+    if text.isascii():
+        return text
+    return _ODD.sub(_everyday, _NAMED.sub(r"\1;", text) if "：" in text else text)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -110,7 +110,7 @@ def test_a_heading_with_a_year_is_one(text: str) -> None:
         ("Order 17: 250 USD, shipped", "Order 17"),
         ("station 500-0: 250 USD, id ST-1", "station 500-0"),
         ("高度：250 USD。", "高度"),
-        ("仓库3：25 吨，二号", "仓库 3"),
+        ("仓库3：25 吨，二号", "仓库3"),
         ("at 10:30: 250 USD", ""),
     ],
 )
