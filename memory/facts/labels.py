@@ -19,7 +19,10 @@ _KEY_WORD = re.compile(r"\d+(?:[.:,-]\d+)*|\w(?:[\w.'/-]*\w)?")
 _LINK = re.compile(r"[\s,/|~–()&+$€£¥-]*(?:(?:to|and|or|至|到|和)\s?)?[$€£¥-]?")
 _SENTENCE = re.compile(r"[.;!?:,](?=\s)|[。；！？，、：|{}]")
 _ASSIGNED = re.compile(r"(?<!\w)([^\W\d]\w*)\s?[=<>≤≥≈~]{1,2}\s?$")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|^[^<>]*[\"'\w/]>|</?[A-Za-z][^<>]*$")
+_TAG = re.compile(  # of HTML; the names of other elements are labels
+    r"</?(?:div|span|p|b|i|u|em|strong|small|sup|sub|t[dhr]|li|[uo]l|d[tdl]|a|h[1-6]|br|code|pre|section|label|button)\b"
+    r"[^<>]*(?:>|$)|^[^<>]*[\"'\w/]>"
+)
 _SMALL_WORDS = words("small")
 _CHINESE_TAIL = re.compile(r"(?:截[至止]|直[至到]|(?<![理自])由|(?<![送抵到])达|[的为是在了和与有约到共至仅已从])+$")
 
@@ -58,13 +61,13 @@ def _key(before: str, breaks: list[re.Match[str]]) -> str:
 
 
 def _since(before: str, breaks: list[re.Match[str]]) -> list[str]:
-    """The words since the last break; behind another figure, not its unit, and only those after a comma."""
+    """The words since the last break; behind another figure, not its unit, and only those after the first comma."""
     if breaks and breaks[-1][0] in ":：" and not before[breaks[-1].end() :].strip(" \"'"):
         breaks = breaks[:-1]
     if not breaks:
         return _content(before)
     start = _end_of_figure(before, breaks[-1])
-    comma = before.rfind(", ", start) if breaks[-1][0][0].isdigit() else -1
+    comma = before.find(", ", start) if breaks[-1][0][0].isdigit() else -1
     return _content(before[comma + 1 if comma >= 0 else start :])
 
 

@@ -184,3 +184,35 @@ def test_label_is_read_beside_the_value() -> None:
 def test_a_number_glued_to_a_name_by_a_colon_is_read() -> None:
     assert [(f.value, f.text) for f in figures("connect(host, timeout:30)")] == [(30, "30")]
     assert [f.text for f in figures("width:12,height:4")] == ["12", "4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("2026-03-04 12:33:01,123 INFO processed 17 of 20", ["17", "20"]),
+        ("[12:33] queue depth 14", ["14"]),
+        ("10:00 温度 21", ["21"]),
+        ("-rw-r--r-- 1 root root 1999 Mar  4 12:33 a.txt", ["1", "1999"]),
+        ("from 9 to 10:30, or at 5 on Monday", []),
+        ("the week after Friday 7", []),
+    ],
+)
+def test_a_number_beside_a_clock_time_is_a_figure_unless_it_is_one_itself(text: str, figures: list[str]) -> None:
+    assert [fact.text for fact in extract_facts(text) if fact.is_figure] == figures
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("Shipments rose from 412 000 t to 575 000 t.", [(412000, "t"), (575000, "t")]),
+        ("fell from 20 °C to 5 °C", [(20, "°C"), (5, "°C")]),
+        ("GPU 120W / 300W", [(120, "W"), (300, "W")]),
+        ("5 g / 100 g", [(5, "g"), (100, "g")]),
+        ("5 mg / 100 mL", [(5, "mg/100 mL")]),
+        ("memory 512Mi", [(512, "MiB")]),
+        ("PM2.5：35微克/立方米", [(35, "μg/m^3")]),
+        ("仓库3：12 吨", [(3, None), (12, "t")]),
+    ],
+)
+def test_two_values_are_not_taken_for_one(text: str, figures: list[tuple[int, str | None]]) -> None:
+    assert [(fact.value, fact.unit) for fact in extract_facts(text) if fact.is_figure] == figures

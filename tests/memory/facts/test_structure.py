@@ -127,3 +127,23 @@ def test_ragged_rows_keep_the_cells_they_have() -> None:
 def test_the_cells_of_a_row_do_not_run_together() -> None:
     facts = extract_facts("name,low,high,share\noak,12,345,7\nelm,3,412,8\n")
     assert [f.value for f in facts if f.is_figure] == [12, 345, 7, 3, 412, 8]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("latency 412 ms, error rate 0.37 %", ["latency", "error rate"]),
+        ("12 kg of flour, 3 eggs", ["flour", "eggs"]),
+        ("30 litres, cost 5 EUR", ["", "cost"]),
+        ("load average: 0.45, 1.06, 1.27", ["load average"] * 3),
+        ("power 120W / 300W", ["power", "power"]),
+        ("price was $152 and tax $12", ["price", "tax"]),
+        ("x = 3.14, p<0.01", ["x", "p"]),
+        ("Population: 8,336,817; Area: 783.8 km2", ["Population", "Area"]),
+        ("Shipments rose from 412 t to 575 t.", ["Shipments rose", "Shipments rose"]),
+        ("<td>Price:</td> <td>5 EUR</td>", ["Price"]),
+        ("<returncode>7</returncode>", ["returncode"]),
+    ],
+)
+def test_words_of_another_figure_are_no_label(text: str, labels: list[str]) -> None:
+    assert [fact.label for fact in extract_facts(text) if fact.is_figure] == labels
