@@ -43,6 +43,8 @@ def block(view: View, facts: WorkingFacts, room: int, about: str) -> str:
         shown = facts.render(free - 8, about, sources=set(left), count=count, visible=view.look())
         if shown:
             parts.append(f"Values seen:\n{shown}")
+    if len(parts) == 1 and not view.gone:
+        return ""  # shortened lines name their own refs
     fenced = [_FENCE.sub("‹", part) for part in parts[1:]]
     text = "\n".join([head, *fenced, CLOSE])
     fits = free > 0 and fenced == parts[1:]  # by the counts of the parts

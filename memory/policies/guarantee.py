@@ -40,8 +40,9 @@ def fit(view: View, limit: int, counter: TokenCounter) -> None:
     if view.tokens > limit:
         fixed = view.overhead + sum(line.tokens for line in view.lines.values() if view.is_opening(line))
         raise BudgetError(
-            f"system prompt and tool schemas take {fixed} tokens and leave no room for the task: "
-            f"{view.tokens - limit} tokens too many. Raise the budget or shorten them."
+            f"system prompt and tool schemas take {fixed:,} of {limit:,} tokens and leave no room for the task, which "
+            f"takes {view.tokens - fixed:,} when cut to its beginning: {view.tokens - limit:,} tokens too many. "
+            "Raise the budget or shorten them."
         )
 
 

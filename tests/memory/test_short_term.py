@@ -23,13 +23,17 @@ from carryforward.memory import (
     KeepLast,
     MaskObservations,
     Message,
+    MessageError,
     Policy,
     Relevance,
     ShortTermMemory,
     Tiered,
     TokenCounter,
+    WorkingFacts,
 )
+from carryforward.memory.carry import block
 from carryforward.memory.rules import RULES, Alternation, broken
+from carryforward.memory.view import View
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -173,7 +177,7 @@ def test_strict_alternation_when_asked_for(messages: Messages, policy: Policy) -
 def test_system_prompt_larger_than_the_budget_is_refused_by_name_and_number() -> None:
     memory = ShortTermMemory(200, counter=COUNTER)
     memory.extend([{"role": "system", "content": "rule " * 400}, {"role": "user", "content": "go"}])
-    with pytest.raises(BudgetError, match=r"\d+ tokens too many"):
+    with pytest.raises(BudgetError, match=r"[\d,]+ of [\d,]+ tokens .* [\d,]+ tokens too many"):
         memory.context()
 
 
@@ -338,3 +342,19 @@ def test_what_is_dropped_is_freed_at_once() -> None:
         assert known() is None
     finally:
         gc.enable()
+
+
+def test_a_budget_or_a_message_of_another_type_is_refused_in_words() -> None:
+    with pytest.raises(TypeError, match="number of tokens or a Budget, got '8000'"):
+        ShortTermMemory("8000", counter=COUNTER)  # type: ignore[arg-type]
+    with pytest.raises(MessageError, match="object with role and content, got str"):
+        ShortTermMemory(8000, counter=COUNTER).add("hi")  # type: ignore[arg-type]
+
+
+def test_no_block_where_nothing_left_and_no_value_is_hidden() -> None:
+    view = View(COUNTER)
+    view.append("m1", Message("user", "calm water all around"))
+    view.rewrite("clamp", view.lines["m1"], "calm …")
+    assert block(view, WorkingFacts(), 200, "go on") == ""
+    view.gone.append("m0")
+    assert "m0" in block(view, WorkingFacts(), 200, "go on")

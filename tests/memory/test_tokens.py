@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
-from carryforward.memory import Budget, BudgetError, TokenCounter
+from carryforward.memory import Budget, BudgetError, TokenCounter, tokenizers
 from carryforward.memory.tokenizers import Estimate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,3 +131,15 @@ def test_budget_keeps_the_output_free() -> None:
 )  # fmt: skip
 def test_a_schema_that_is_none_is_counted_all_the_same(schema: Any) -> None:
     assert COUNTER.tools([schema]) > 0
+
+
+def test_a_table_that_never_comes_is_waited_for_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and says nothing
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/{{name}}"
+        monkeypatch.setattr(tokenizers, "_TABLE_URL", url)
+        monkeypatch.setattr(tokenizers, "_PATIENCE", 0.3)
+        monkeypatch.setattr(tokenizers, "_unreachable", [])
+        for name in ("o200k_base", "p50k_base"):
+            assert tokenizers._table.__wrapped__(name) is None
+        assert tokenizers._unreachable == [url.format(name="o200k_base")]
