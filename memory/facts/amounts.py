@@ -132,8 +132,8 @@ def unit_after(text: str, end: int, *, decimal: bool, money: bool) -> Unit | Non
     word = text[pos : unit.end]
     after = text[unit.end : unit.end + 1]
     if word[-1].isascii() and word[-1].isalnum():
-        if after.isdigit() or (glued and after.isascii() and after.isalpha()):
-            return None
+        if after.isdigit() or (glued and after.isascii() and after.isalpha()) or (after == "=" and not glued):
+            return None  # "ttl=56 time=11": a key, no unit
         if after == "-" and text[unit.end + 1 : unit.end + 2].isdigit() and len(word) == 1 and not glued:
             return None
     if not glued and word[-1] in "$€£¥×" and (after.isdigit() or word == "×"):

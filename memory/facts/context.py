@@ -159,7 +159,7 @@ def _says(words: str) -> tuple[Any, ...] | None:
 def _look_left(text: str, pos: int, floor: int) -> Left:
     start, negative, currency, scale, accounting = pos, False, None, 0, False
     before = text[pos - 1] if pos > floor else ""
-    if before in ("\n", "\t", "", "=", "[", ",", "|", "{", '"'):
+    if before in ("\n", "\t", "", "=", "[", ",", "|", "{", '"') or (before == "/" and text[pos - 2].isdigit()):
         return Left(pos)
     if before == "-" and _is_minus(text, pos - 1, floor):
         start, negative = pos - 1, True

@@ -7,10 +7,11 @@ a name built with underscores or dots, a path, an address, a hash. A chunk's sha
 from __future__ import annotations
 
 import re
+from string import ascii_letters
 from typing import NamedTuple
 
 from . import dates
-from .notation import VULGAR
+from .notation import MOST_PARTS, VULGAR
 from .numerals_en import STARTERS
 from .unit_reader import read_unit
 from .units import tables
@@ -53,6 +54,8 @@ _HYPHEN_WORDS = re.compile(r"[^\W\d_][a-zß-ÿ]*-[^\W\d_][a-zß-ÿ]*")
 _CODE_NAME = re.compile(r"[\w.$@#-]*_[\w.$@#-]*|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)+|[A-Za-z_]\w*(?:::\w+)+")
 _CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+[A-Z]\w*")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:~|\.{1,2})?[\\/]?(?:[\w.@+%#~-]+[\\/])+[\w.@+%#~*-]*|[\\/][\w.@+%-]+[\\/]?")
+_JOINED = re.compile(r"\d{1,9}(?:\.\d{1,9})?(?:([/×])\d{1,9}(?:\.\d{1,9})?)(?:\1\d{1,9}(?:\.\d{1,9})?)*[A-Za-z]{0,6}")
+LONGEST_SCORE = 3  # digits
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|ST|ND|RD|TH)(?:-[a-z]+)?")
 _DIGIT = re.compile(r"\d")
 _CURRENCY_NUMBER = re.compile(r"[A-Za-z]{0,4}[^\w\s.,:;/\\#@%~_+-]{0,2}-?\.{0,2}\d")
@@ -105,7 +108,7 @@ def _one(role: str, start: int, end: int) -> Pieces:
 
 
 def _without_digits(chunk: str, body: str, start: int, end: int) -> Pieces:
-    if chunk[start - 1 : start] == "@" and start == 1:
+    if body and chunk[start - 1 : start] == "@" and start == 1:
         return _one("identifier", 0, end)
     if body.isalpha():
         word = body.lower()
@@ -214,6 +217,8 @@ def _digit_first(chunk: str, body: str, start: int, end: int) -> Pieces:
     if whole and (whole.end() == len(body) or body[whole.end()] in "-–~T:"):
         rest = _shift(classify(body[whole.end() + 1 :]), start + whole.end() + 1) if whole.end() < len(body) else NONE
         return (Piece("date", start, start + whole.end()), *rest)
+    if _JOINED.fullmatch(body) and not _is_one_fraction(body):
+        return tuple(Piece("number", start + m.start(), start + m.end()) for m in re.finditer(r"[^/×]+", body))
     if _GUID.fullmatch(body) or _IPV4.fullmatch(body):
         return _one("identifier", start, end)
     for pattern, role in ((dates.CLOCK, "time"), (dates.MONTH_NUMBER, "date"), (dates.DAY_FIRST, "date")):
@@ -231,7 +236,9 @@ def _digit_first(chunk: str, body: str, start: int, end: int) -> Pieces:
     if _is_figure(body, signed=chunk[start - 1 : start] == "-"):
         return _one("number", start, end)
     if ":" in body and "::" not in body:
-        head = body.split(":", 1)[0]
+        head, _, tail = body.partition(":")
+        if head.isdigit() and tail.isdigit() and len(body) <= 2 * LONGEST_SCORE:  # 3:1, the score of a game
+            return (Piece("number", start, start + len(head)), Piece("number", start + len(head) + 1, end))
         if head.isdigit():
             return _shift(classify(body[len(head) + 1 :]), start + len(head) + 1)
         return _split(chunk, ":", start, end)
@@ -243,6 +250,16 @@ def _digit_first(chunk: str, body: str, start: int, end: int) -> Pieces:
     if grep_line and "_" in body:
         return _shift(classify(body[grep_line.end() :]), start + grep_line.end())
     return _one("identifier", start, end)
+
+
+def _is_one_fraction(body: str) -> bool:
+    """Whether numbers between slashes are a fraction, "3/10", or a date, "3/10/2024"; not "120/80" or "1.2/3.4/5.0"."""
+    if "×" in body:
+        return False
+    parts = [part.rstrip(ascii_letters) for part in body.split("/")]
+    if "." in body:
+        return len(parts) < 3
+    return len(parts) > 2 or int(parts[0]) < int(parts[1]) or int(parts[1]) <= MOST_PARTS
 
 
 def _is_ratio_like(body: str) -> bool:

@@ -18,7 +18,7 @@ _BEHIND = re.compile(rf"{_BREAK.pattern}|,(?=\s)|\b(?:and|but|or|while|versus|vs
 _KEY_WORD = re.compile(r"\d+(?:[.:,-]\d+)*|\w(?:[\w.'/-]*\w)?")
 _LINK = re.compile(r"[\s,/|~–()&+$€£¥-]*(?:(?:to|and|or|至|到|和)\s?)?[$€£¥-]?")
 _SENTENCE = re.compile(r"[.;!?:,](?=\s)|[。；！？，、：|{}]")
-_ASSIGNED = re.compile(r"(?<!\w)([^\W\d]\w*)\s?[=<>≤≥≈~]{1,2}\s?$")
+_ASSIGNED = re.compile(r"(?<![\w/.-])([^\W\d][\w/.-]*)\s?[=<>≤≥≈~]{1,2}\s?$")
 _TAG = re.compile(  # of HTML; the names of other elements are labels
     r"</?(?:div|span|p|b|i|u|em|strong|small|sup|sub|t[dhr]|li|[uo]l|d[tdl]|a|h[1-6]|br|code|pre|section|label|button)\b"
     r"[^<>]*(?:>|$)|^[^<>]*[\"'\w/]>"
@@ -44,8 +44,8 @@ def prose_label(text: str, span: tuple[int, int]) -> str:
         return key
     words = _since(before, breaks)
     assigned = _ASSIGNED.search(before)
-    if assigned and assigned[1] not in words:
-        words.append(assigned[1])
+    if assigned:
+        return " ".join([*(word for word in words if word not in assigned[1]), assigned[1]][-MAX_WORDS:])
     if not words or (len(words) < 2 and behind[:1] == " " and behind[1:2].islower()):
         words = words[-1:] + _content(_BEHIND.split(behind, maxsplit=1)[0])[: 3 - len(words[-1:])]
     return " ".join(words[-MAX_WORDS:]) or _of_the_one_before(before, breaks)
@@ -92,5 +92,5 @@ def _end_of_figure(before: str, last: re.Match[str]) -> int:
 def _content(text: str) -> list[str]:
     """The words of a piece of text without small and overlong words; Chinese runs are cut short."""
     words = (w for w in _WORD.findall(text) if (1 < len(w) <= MAX_WORD or w > "⺀") and w.lower() not in _SMALL_WORDS)
-    cut = (_CHINESE_TAIL.sub("", w)[-MAX_CHINESE:] if w > "⺀" else w for w in words)
+    cut = (_CHINESE_TAIL.sub("", w).lstrip("的了")[-MAX_CHINESE:] if w > "⺀" else w for w in words)
     return [w for w in cut if w]

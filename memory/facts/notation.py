@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 MAX_DIGITS = 40
 MAX_EXPONENT = 300
+MOST_PARTS = 20
+"""The largest lower number of a fraction above one: 120/80 and 500/500 are two numbers."""
 
 _NUMBER = re.compile(
     r"""
@@ -123,7 +125,7 @@ def _continued(text: str, number: Number, mixed: bool) -> Number | None:
     if form == "integer" and following[:1] == "/":
         match = _FRACTION.match(text, end)
         quotient = ratio(value, int(match[1])) if match else None
-        if match and quotient is not None:
+        if match and quotient is not None and (quotient < 1 or int(match[1]) <= MOST_PARTS):
             return Number(quotient, match.end(), "fraction")
     if mixed and form == "integer" and (following[:1] in VULGAR or following[:1] == " "):
         match = _MIXED.match(text, end)

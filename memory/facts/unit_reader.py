@@ -81,7 +81,7 @@ def _factor(text: str, pos: int) -> tuple[str, Kind, int] | None:
         return None
     end = pos + len(alias.spelling)
     kind = alias.kind
-    if not power:
+    if not power and alias.symbol != "x":
         power, end = _exponent(text, end)
     if power:
         kind = "quantity"

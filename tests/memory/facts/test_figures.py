@@ -216,3 +216,20 @@ def test_a_number_beside_a_clock_time_is_a_figure_unless_it_is_one_itself(text: 
 )
 def test_two_values_are_not_taken_for_one(text: str, figures: list[tuple[int, str | None]]) -> None:
     assert [(fact.value, fact.unit) for fact in extract_facts(text) if fact.is_figure] == figures
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("BP 120/80 mmHg", [("BP", 120), ("BP", 80)]),
+        ("min/avg = 11.6/12.3/14.0 ms", [("min/avg", 11.6), ("min/avg", 12.3), ("min/avg", 14.0)]),
+        ("500/500 [00:45<00:00, 11.02it/s, loss=0.345]", [("", 500), ("", 500), ("", 11.02), ("loss", 0.345)]),
+        ("icmp_seq=1 ttl=56 time=11.632 ms", [("icmp_seq", 1), ("ttl", 56), ("time", 11.632)]),
+        ("3×4×5厘米", [("", 3), ("", 4), ("", 5)]),
+        ("中国队 3:1 韩国队", [("中国队", 3), ("韩国队", 1)]),
+        ("a piece of 1/2 cup", [("piece", 0.5)]),
+    ],
+)
+def test_joined_numbers_are_read_one_by_one(text: str, figures: list[tuple[str, float]]) -> None:
+    found = [(fact.label, float(fact.value or 0)) for fact in extract_facts(text) if fact.is_figure]
+    assert found == figures
