@@ -11,7 +11,7 @@ from typing import Any
 from ...messages import Message, MessageError
 from ..transcripts import Transcript, TranscriptError
 from . import anthropic, chat, journals, langchain, openhands, react_text, swe_agent, tau_bench
-from .common import Draft, Reader, as_object
+from .common import Draft, FormatError, Reader, as_object
 from .documents import Document, documents, first_sign, lines, magic
 
 # The more particular shapes first: a chat list is what many of the others contain.
@@ -102,7 +102,10 @@ def _is_entry(value: Any) -> bool:
 def _read(path: Path, document: Document) -> Iterator[_Found]:
     for reader in _READERS:
         if reader.reads(document.value):
-            yield from (_Found(document.line, draft) for draft in reader.drafts(document.value))
+            try:
+                yield from (_Found(document.line, draft) for draft in reader.drafts(document.value))
+            except FormatError as error:
+                raise TranscriptError(f"{path}:{document.line}: {error}") from error
             return
     raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no run; known formats are {_KNOWN}")
 

@@ -10,6 +10,10 @@ from typing import Any, Protocol, cast
 from ..transcripts import Usage
 
 
+class FormatError(ValueError):
+    """A run that its reader can't take as it is; the text says why, and whoever opened the file adds where."""
+
+
 @dataclass(slots=True)
 class Draft:
     """A run as a reader found it: `messages` are OpenAI dicts, not yet checked."""
@@ -24,7 +28,7 @@ class Reader(Protocol):
     """A module that reads one family of formats from JSON values.
 
     `document` is one run, or several in one object; a file that is a list of entries (messages, events) comes as
-    that list.
+    that list. `drafts` raises FormatError for what it can't read.
     """
 
     @staticmethod

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..transcripts import Usage
 from . import chat
-from .common import Draft, as_count, as_list, as_object, as_text, assistant, run_id, tool_call, tool_result
+from .common import Draft, FormatError, as_count, as_list, as_object, as_text, assistant, run_id, tool_call, tool_result
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
 _KINDS = {*_ROLES, "chat", "remove"}  # a chat message names its role; to remove is an instruction to the framework
@@ -31,8 +31,12 @@ def is_message(value: Any) -> bool:
 
 def drafts(document: Any) -> Iterator[Draft]:
     draft = Draft([], "langchain", run_id(as_object(document)))
-    for entry in _entries(document):
-        _add(draft, *_opened(as_object(entry)))
+    for number, entry in enumerate(_entries(document)):
+        kind, fields = _opened(as_object(entry))
+        if kind not in _KINDS or (kind == "chat" and not fields.get("role")):
+            known = ", ".join(sorted(_KINDS - {"chat", "remove"}))
+            raise FormatError(f"message {number} is of the unknown type {kind!r}: expected one of {known}")
+        _add(draft, kind, fields)
     draft.messages = chat.modern(draft.messages)
     yield draft
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .common import Draft, as_list, as_name, as_object, as_text, assistant, run_id, tool_call, tool_result
 
+_UNSEEN = {"recall", "agent_state_changed", "null"}  # observations that are not shown to the model
 _SILENT = {"recall", "change_agent_state", "null", "condensation"}  # actions that no model call made
 
 
@@ -49,6 +50,7 @@ class _Run:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self._calls: dict[str, str] = {}  # event id of an action -> id of its call
+        self._open = ""  # the last call, until it has a result
         self._turns: dict[str, dict[str, Any]] = {}  # id of a model's response -> its message
 
     def take_action(self, event: dict[str, Any]) -> None:
@@ -58,16 +60,21 @@ class _Run:
             self._say(speaker, args.get("content") or args.get("final_thought") or args.get("thought"))
         elif event.get("source") == "agent" and action not in _SILENT:
             made = as_object(event.get("tool_call_metadata"))
-            call_id = str(made.get("tool_call_id") or f"event_{event.get('id')}")
+            call_id = str(made.get("tool_call_id") or f"event_{event.get('id', len(self._calls))}")
             shown = {key: value for key, value in args.items() if key != "thought"}
             call = tool_call(call_id, made.get("function_name") or action, shown)
             self._call(call, args.get("thought"), as_object(made.get("model_response")).get("id"))
-            self._calls[str(event.get("id"))] = call_id
+            self._calls[str(event.get("id", call_id))] = call_id
 
     def take_observation(self, event: dict[str, Any]) -> None:
-        call_id = self._calls.get(str(event.get("cause")))
-        if call_id is not None:
-            self.draft.messages.append(tool_result(call_id, as_text(event.get("content"))))
+        if as_name(event.get("observation")) in _UNSEEN:
+            return
+        cause, made = event.get("cause"), as_object(event.get("tool_call_metadata"))
+        call_id = self._calls.get(str(cause)) or made.get("tool_call_id")
+        if call_id or cause is None:
+            self._see(call_id, event.get("content"))
+        else:  # what a user did, in the model's sight
+            self._say("user", event.get("content"))
 
     def take_kind(self, event: dict[str, Any]) -> None:
         kind = event.get("kind")
@@ -81,16 +88,25 @@ class _Run:
             written = as_object(made.get("function")).get("arguments") or made.get("arguments")
             call = tool_call(event.get("tool_call_id"), event.get("tool_name"), written or event.get("action"))
             self._call(call, event.get("thought"), event.get("llm_response_id"))
-        elif event.get("tool_call_id"):
+        elif event.get("tool_call_id") or "observation" in event:
             seen = as_object(event.get("observation"))
-            text = as_text(seen.get("content") or event.get("error") or event.get("rejection_reason") or seen)
-            self.draft.messages.append(tool_result(event["tool_call_id"], text))
+            content = seen.get("content") or event.get("error") or event.get("rejection_reason") or seen
+            self._see(event.get("tool_call_id"), content)
 
     def _say(self, role: Any, content: Any) -> None:
         self.draft.messages.append({"role": role, "content": as_text(content)})
 
+    def _see(self, call_id: Any, content: Any) -> None:
+        """Add a result; one that names no call is the last call's, or a message where that has one."""
+        if not call_id:
+            call_id, self._open = self._open, ""
+        elif call_id == self._open:
+            self._open = ""
+        self.draft.messages.append(tool_result(call_id, as_text(content)))
+
     def _call(self, call: dict[str, Any], thought: Any, response: Any) -> None:
         """Add a call to the message of its response; where none is named, to one just before it, if that only calls."""
+        self._open = call["id"]
         text, last = as_text(thought), self.draft.messages[-1] if self.draft.messages else {}
         turn = self._turns.get(response) if isinstance(response, str) else None if text else last
         if turn is None or not turn.get("tool_calls"):
