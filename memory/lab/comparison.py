@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
 from itertools import islice
-from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 from ..tokens import Budget, TokenCounter
 from .contestants import Contestant, described, labelled
+from .inputs import as_limits, as_runs
 from .reading import Reading
 from .replays import replay
 from .transcripts import Transcript
@@ -27,7 +28,7 @@ Row = dict[str, Any]
 _IN_FLIGHT = 64  # shares handed out at a time, so that a stream of transcripts is never held as a whole; of these,
 # the largest go first, or one that comes last would keep one worker busy when the others have done
 _TRIES = 3
-_NOT_SENT = (PicklingError, AttributeError, TypeError)  # what pickling raises; to try again would not help
+_NOT_SENT = (pickle.PicklingError, AttributeError, TypeError)  # what pickling raises; to try again would not help
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Share:
 def compare(
     transcripts: Iterable[Transcript],
     policies: Sequence[Contestant] | Mapping[str, Contestant],
-    budgets: Iterable[int | Budget],
+    budgets: int | Budget | Iterable[int | Budget],
     executor: Executor | None = None,
     *,
     encoding: str = "cl100k_base",
@@ -76,7 +77,7 @@ def compare(
     Args:
         transcripts: the runs; a stream is read as it is needed.
         policies: as `replay` takes them; a dict gives them names of one's own.
-        budgets: tokens of a context; one given twice counts once.
+        budgets: tokens of a context, one number or several; one given twice counts once.
         executor: does the work, one transcript at a time: a `ProcessPoolExecutor`, or Dask's
             `Client.get_executor()`; this process by default. What is sent must be picklable. A share that a lost
             worker took with it is done again, in this process where the executor is broken for good.
@@ -90,17 +91,18 @@ def compare(
         `attrs["settings"]` says what made it.
 
     Raises:
-        ValueError: a policy is none or its name unknown, two are called the same, or a budget is not positive.
-        PicklingError, AttributeError, TypeError: what is sent to a worker can't be pickled.
+        ValueError: something is no run, a policy is none or its name unknown, two are called the same, a budget is no
+            positive number, or there is no run, policy or budget at all.
+        PicklingError: a policy can't be sent to a worker.
     """
     import pandas as pd
 
     named = labelled(policies)
-    limits = list(dict.fromkeys(b.limit if isinstance(b, Budget) else Budget(b).limit for b in budgets))
+    limits = as_limits(budgets)
     total = 0
     if progress is not None and not isinstance(transcripts, Iterator):
-        total = sum(len(t.steps) for t in transcripts) * len(named) * len(limits)
-    shares = (Share(transcript, named, limits, encoding) for transcript in transcripts)
+        total = sum(len(run.steps) for run in as_runs(transcripts)) * len(named) * len(limits)
+    shares = (Share(run, named, limits, encoding) for run in as_runs(transcripts))
     done = 0
 
     def tick(calls: int) -> None:
@@ -111,7 +113,7 @@ def compare(
 
     by_number = dict(_finished(shares, executor, tick))
     frame = pd.DataFrame([row for number in sorted(by_number) for row in by_number[number]])
-    frame = frame.astype({"error": "string"}) if len(frame) else frame  # one type, whether anything failed or not
+    frame = frame.astype({"error": "string"})  # one type, whether anything failed or not
     frame.attrs["settings"] = {
         "policies": {name: described(policy) for name, policy in named.items()},
         "budgets": limits,
@@ -154,8 +156,7 @@ def _finished(
                 tick(share.calls)
                 yield number, future.result()
             elif isinstance(error, _NOT_SENT):
-                error.add_note("Policies that go to a worker must be names, our objects, or classes of a module.")
-                raise error
+                raise _not_sent(share, error) from error
             elif tries[number] == _TRIES:
                 raise error
             else:
@@ -170,3 +171,22 @@ def _submitted(executor: Executor, share: Share) -> Future[list[Row]] | None:
     except BrokenExecutor as error:
         log.warning("transcript %s is done in this process: %s", share.transcript.id, error)
         return None
+
+
+def _not_sent(share: Share, error: BaseException) -> BaseException:
+    """The same error, with the policies that it is about where these can't be pickled."""
+    names = [name for name, policy in share.policies.items() if not _can_be_sent(policy)]
+    if not names:
+        return error
+    return pickle.PicklingError(
+        f"policy {', '.join(names)} can't be sent to a worker ({error}): "
+        "give a name, a policy of ours, or a class or function of a module"
+    )
+
+
+def _can_be_sent(policy: Contestant) -> bool:
+    try:
+        pickle.dumps(policy)
+    except _NOT_SENT:
+        return False
+    return True

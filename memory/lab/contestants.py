@@ -81,21 +81,22 @@ def labelled(contestants: Sequence[Contestant] | Mapping[str, Contestant]) -> di
     """Contestants by what they are called; names are checked at once.
 
     Raises:
-        ValueError: two contestants are called the same, a name is unknown, or something is no contestant.
+        ValueError: there is no contestant, or something that is none, a name is unknown, or two are called the same.
     """
-    if isinstance(contestants, str):
+    if isinstance(contestants, str) or not hasattr(contestants, "__iter__"):
         raise ValueError(f"policies must be a list or a dict: give [{contestants!r}]")
     pairs = list(contestants.items()) if isinstance(contestants, Mapping) else [(label(c), c) for c in contestants]
     out = dict(pairs)
+    if not out:
+        raise ValueError(
+            f"no policies are given: give a list of some, like ['tiered']; names of ours are {', '.join(NAMES)}"
+        )
     if len(out) != len(pairs):
         raise ValueError(
             f"two policies are called the same in {[name for name, _ in pairs]}: give them as a dict with names"
         )
     for contestant in out.values():
-        if isinstance(contestant, str):
-            named_policy(contestant)
-        elif not callable(contestant) and not hasattr(contestant, "compact"):
-            raise ValueError(f"{contestant!r} is no policy: give a name, a policy, or what makes one from a budget")
+        _policy(contestant)
     return out
 
 
@@ -111,7 +112,7 @@ def make(contestant: Contestant, counter: TokenCounter, read: Callable[..., list
     """A factory of fresh keepers; those of ours count with `counter`, read facts with `read`, and keep no journal.
 
     Raises:
-        ValueError: a policy's name is unknown.
+        ValueError: a policy's name is unknown, or it is no contestant.
     """
     policy = _policy(contestant)
     if policy is None:
@@ -122,8 +123,17 @@ def make(contestant: Contestant, counter: TokenCounter, read: Callable[..., list
 
 
 def _policy(contestant: Contestant) -> Policy | None:
+    """The policy of ours that a contestant is; None for what makes a keeper."""
     if isinstance(contestant, str):
         return named_policy(contestant)
     if isinstance(contestant, type) and hasattr(contestant, "compact"):
         return cast(Callable[[], Policy], contestant)()
-    return cast(Policy, contestant) if hasattr(contestant, "compact") else None
+    if hasattr(contestant, "compact"):
+        return cast(Policy, contestant)
+    if not callable(contestant) and hasattr(contestant, "add") and hasattr(contestant, "context"):
+        raise ValueError(
+            f"{contestant!r} was made for one run: give the class or a function that makes one, not an instance"
+        )
+    if not callable(contestant):
+        raise ValueError(f"{contestant!r} is no policy: give a name, a policy, or what makes one from a budget")
+    return None

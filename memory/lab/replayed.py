@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from .cost import Pricing
+from .cost import PROVIDERS, Pricing
 from .measures import Measures, StepRecord
 from .reading import Reading
 
@@ -29,21 +29,26 @@ class Replayed(Measures):
     transcript: str
     policy: str
     budget: int
-    records: tuple[StepRecord, ...]
-    reading: Reading
+    records: tuple[StepRecord, ...] = field(repr=False)
+    reading: Reading = field(repr=False)
     marks: tuple[int, int] | None = None
 
     def row(self) -> dict[str, Any]:
         """The replay as one row of a comparison."""
         source = self.reading.transcript.source
         head = {"transcript": self.transcript, "source": source, "policy": self.policy, "budget": self.budget}
-        return head | {field.name: getattr(self, field.name) for field in fields(Measures)}
+        return head | {one.name: getattr(self, one.name) for one in fields(Measures)}
 
     def dollars(self, pricing: Pricing) -> float:
         """The bill for the calls that were made and their replies, by a provider's cache and prices.
 
         Tokens are the lab's, and the common prefixes are known in blocks of 64 of them.
+
+        Raises:
+            ValueError: what is given is no `Pricing`.
         """
+        if not isinstance(pricing, Pricing):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"{pricing!r} is no Pricing: give PROVIDERS[name], of {', '.join(PROVIDERS)}, or your own")
         return sum(
             pricing.dollars(
                 record.prompt_tokens,

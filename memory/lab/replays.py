@@ -13,6 +13,7 @@ from ..tokens import REPLY_PRIMING, Budget
 from .contestants import Contestant, Factory, Keeper, label, make
 from .cost import INDEX
 from .explanation import explain
+from .inputs import as_limit, read
 from .measures import Measures, StepRecord, measured
 from .plots import plot_timeline
 from .reading import Demand, Reading, Seen
@@ -59,11 +60,10 @@ def replay(
         name: what the policy is called in the result.
 
     Raises:
-        ValueError: the policy's name is unknown, or the budget is not positive. What the policy itself raises ends
-            the replay and is its `error`.
+        ValueError: the transcript is no run, the policy is none or its name unknown, or the budget is no positive
+            number. What the policy itself raises ends the replay and is its `error`.
     """
-    reading = transcript if isinstance(transcript, Reading) else Reading(transcript)
-    limit = budget.limit if isinstance(budget, Budget) else Budget(budget).limit
+    reading, limit = read(transcript), as_limit(budget)
     run = _Run(reading, make(policy, reading.counter, reading.facts), limit)
     run.play()
     measures = measured(reading, run.records, summary_calls=run.summary_calls, error=run.error)

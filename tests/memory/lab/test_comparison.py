@@ -139,7 +139,8 @@ def test_what_can_not_be_sent_to_a_worker_is_said_at_once(transcripts, caplog):
     spawned = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with spawned as executor, pytest.raises((PicklingError, AttributeError)) as error:
         compare(transcripts, {"mine": lambda budget: Everything(budget)}, [4000], executor)
-    assert "must be names" in error.value.__notes__[0]
+    assert "policy mine can't be sent" in str(error.value)
+    assert "a class or function of a module" in str(error.value)
     assert not caplog.records
 
 
@@ -197,8 +198,29 @@ def test_plain_table():
     )
 
 
-def test_an_empty_comparison_is_an_empty_table():
-    assert isinstance(compare([], ["tiered"], [4000]), pd.DataFrame)
+@pytest.mark.parametrize(
+    ("runs", "policies", "budgets", "says"),
+    [
+        ([], ["tiered"], [4000], "no runs"),
+        (iter([]), ["tiered"], [4000], "no runs"),
+        ("runs.jsonl", ["tiered"], [4000], "load_transcripts\\('runs.jsonl'\\)"),
+        (Transcript("one", parcels()), ["tiered"], [4000], "give \\[run\\]"),
+        ([parcels()], ["tiered"], [4000], "a list is no run.*from_messages"),
+        ([Transcript("one", parcels())], [], [4000], "no policies.*tiered"),
+        ([Transcript("one", parcels())], Tiered(), [4000], "must be a list or a dict"),
+        ([Transcript("one", parcels())], ["tiered"], [], "no budgets"),
+        ([Transcript("one", parcels())], ["tiered"], "4000", "'4000' is no whole number"),
+        ([Transcript("one", parcels())], ["tiered"], ["4000"], "'4000' is no whole number"),
+        ([Transcript("one", parcels())], ["tiered"], [4000, 0], "budget 0"),
+    ],
+)
+def test_what_can_not_be_compared_is_said(runs, policies, budgets, says):
+    with pytest.raises(ValueError, match=says):
+        compare(runs, policies, budgets)
+
+
+def test_one_budget_needs_no_list(transcripts):
+    assert compare(transcripts[:1], [Everything], 4000)["budget"].tolist() == [4000]
 
 
 def test_what_replays_share_changes_none_of_them(table, transcripts):

@@ -83,6 +83,8 @@ def test_a_bill_adds_up_calls_by_the_cache_of_the_provider(run):
     assert got.dollars(pricing) == pytest.approx((3 * (prompt - cached) + cached + 7 * replies) / 1e6)
     coarse = Pricing("never", input=3.0, cached=1.0, output=0.0, minimum=100_000)
     assert got.dollars(coarse) == pytest.approx(3 * prompt / 1e6)
+    with pytest.raises(ValueError, match=r"'gpt-9' is no Pricing: give PROVIDERS.*gpt-4.1"):
+        got.dollars("gpt-9")
 
 
 def test_reachable_counts_what_a_look_up_of_a_visible_ref_brings_back(run):
@@ -182,6 +184,33 @@ WRONG = ["no-such", "keep-last:many", "keep-last:size=3", "keep-all:3", "keep-la
 def test_a_wrong_policy_is_named(run, name):
     with pytest.raises(ValueError, match=name.partition(":")[0]):
         replay(run, name, 1000)
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (Everything(1000), "give the class or a function that makes one, not an instance"),
+        (5, "5 is no policy"),
+        (None, "None is no policy"),
+    ],
+)
+def test_what_is_no_policy_is_said(run, policy, says):
+    with pytest.raises(ValueError, match=says):
+        replay(run, policy, 1000)
+
+
+def test_what_is_no_run_or_no_budget_is_said(run):
+    with pytest.raises(ValueError, match="takes one run, not a list: give one of them, as runs\\[0\\]"):
+        replay([run], "tiered", 1000)
+    with pytest.raises(ValueError, match=r"load_transcripts\('a.jsonl'\)"):
+        replay("a.jsonl", "tiered", 1000)
+    for budget in ("1000", 1000.5, None):
+        with pytest.raises(ValueError, match="no whole number of tokens"):
+            replay(run, "tiered", budget)
+
+
+def test_a_replay_is_written_short(run):
+    assert len(repr(replay(run, Everything, 1000))) < 1000
 
 
 @pytest.mark.parametrize("messages", [[], [Message("user", "Go.")], [Message("assistant", "Hi.")]])
