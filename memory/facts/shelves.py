@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from itertools import islice
 from typing import NamedTuple
 
 from .entries import Entry
@@ -53,36 +52,37 @@ class Shelf:
     def items(self, clock: int, wanted: frozenset[str], used: Container[str]) -> Iterator[Ranked]:
         """The best entries first; those that were seen again since, pinned or used are not among them."""
         if self._sorted is None:
-            self._sorted = self._in_order(wanted, used)
-        now = recency(clock - self.at)
+            self._sorted = self._in_order(wanted)
+        now, left = recency(clock - self.at), OF_ONE
+        columns: dict[int, int] = {}
         for points, item in self._sorted:
             entry, fact, line = item
-            if line or self._holds(entry, used):
-                yield (-points - now, -self.at, fact.span), item
-
-    def _holds(self, entry: Entry, used: Container[str]) -> bool:
-        return entry.last == self.at and not (entry.deleted or entry.pinned) and entry.fact.text not in used
-
-    def _in_order(self, wanted: frozenset[str], used: Container[str]) -> list[tuple[float, Item]]:
-        """All that may be shown with its points, recency left out. The cells of a large table are one line and a few
-        that stand for themselves."""
-        held = (entry for entry in self._entries.values() if self._holds(entry, used))
-        found = [(entry.worth(wanted) + repetition(entry.seen), Item(entry, entry.fact)) for entry in held]
-        found.sort(key=_by_points)
-        out: list[tuple[float, Item]] = []
-        cells: dict[int, int] = {}
-        for points, item in islice(found, OF_ONE):
-            entry = item.entry
-            table = entry.table
-            if table is not None:
-                shown = cells[id(table)] = cells.get(id(table), 0) + 1
-                if shown == 1:
-                    out.append((points + TABLE_POINTS, item._replace(line=describe(table, entry.cells))))
-                if shown > MAX_COLUMNS:
+            if not line:
+                if entry.last != self.at or entry.deleted or entry.pinned or fact.text in used:
                     continue
-            out.append((points, item))
-        out.sort(key=_by_points)
-        return out
+                if entry.table is not None:
+                    shown = columns[id(entry.table)] = columns.get(id(entry.table), 0) + 1
+                    if shown > MAX_COLUMNS:
+                        continue
+                left -= 1
+                if left < 0:
+                    return
+            yield (-points - now, -self.at, fact.span), item
+
+    def _in_order(self, wanted: frozenset[str]) -> list[tuple[float, Item]]:
+        """All entries with their points, recency left out, and a line for each large table, before its best cell.
+
+        Whether an entry may be shown is not asked here: when this is called must make no difference.
+        """
+        found = [(e.worth(wanted) + repetition(e.seen), Item(e, e.fact)) for e in self._entries.values()]
+        found.sort(key=_by_points)
+        best = {id(item.entry.table): (points, item) for points, item in reversed(found) if item.entry.table}
+        for points, item in best.values():
+            table, cells = item.entry.table, item.entry.cells
+            if table is not None:
+                found.append((points + TABLE_POINTS, item._replace(line=describe(table, cells))))
+        found.sort(key=_by_points)
+        return found
 
 
 def _by_points(ranked: tuple[float, Item]) -> tuple[float, tuple[int, int]]:

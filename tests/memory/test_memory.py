@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carryforward.memory import Journal, JournalError, LongTermMemory, Memory, Message, TokenCounter
+from carryforward.memory import Journal, JournalError, LongTermMemory, Memory, Message, ShortTermMemory, TokenCounter
 from carryforward.memory.rules import broken
 from numpy.typing import NDArray
 
@@ -190,6 +191,31 @@ def test_a_run_with_a_damaged_entry_goes_on_with_a_valid_context(tmp_path: Path,
             now = {ref: message.text for ref, message in memory.short_term.messages()}
             assert all(now[ref] == text for ref, text in kept.items())
             assert memory.add({"role": "user", "content": "go on"}) not in kept
+
+
+@pytest.mark.parametrize("cut", [8, 28, 50])
+def test_a_run_resumed_anywhere_goes_on_as_it_would_have(cut: int) -> None:
+    rows = [(f"PX{1000 + 37 * number}", 100 + 977 * number % 9973) for number in range(40)]
+    table = "| part | price |\n|---|---|\n" + "\n".join(f"| {part} | {price} |" for part, price in rows)
+    memory, resumed = ShortTermMemory(2500, counter=COUNTER, run="r"), None
+    memory.add({"role": "user", "content": "Find the cheapest part."})
+    for number in range(40):
+        function = {"name": "get", "arguments": json.dumps({"price": rows[number * 7 % 40][1]})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        result = "word " * 150 if number else table
+        for message in (
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": result},
+        ):
+            memory.add(message)
+            if resumed is not None:
+                resumed.add(message)
+        shown = memory.context()
+        assert resumed is None or resumed.context() == shown
+        if 2 * number + 2 == cut:
+            resumed = ShortTermMemory(2500, counter=COUNTER, run="r")
+            resumed.restore(memory.journal.entries("r"))
+    assert resumed is not None
 
 
 def test_run_that_another_one_interrupted_can_be_resumed() -> None:
