@@ -16,6 +16,7 @@ from .view import View
 OPEN = "<carried_forward>"
 CLOSE = "</carried_forward>"
 _FENCE = re.compile(r"<(?=/?carried_forward)")
+_BLANK_LINES = re.compile(r"\n\s*\n")
 _SHORTENED = ("clamp", "mask", "shorten")
 
 
@@ -37,7 +38,7 @@ def block(view: View, facts: WorkingFacts, room: int, about: str) -> str:
         return ""
     parts = [head]
     if view.summary:
-        parts.append(f"Done so far:\n{view.summary}")
+        parts.append(f"Done so far:\n{_BLANK_LINES.sub(chr(10), view.summary)}")  # one paragraph: counted by lines
         free -= count(parts[-1])
     if free > 0:
         shown = facts.render(free - 8, about, sources=set(left), count=count, visible=view.look())

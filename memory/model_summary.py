@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 from .facts import extract_facts, unsupported_figures
@@ -45,7 +47,7 @@ class ModelSummarizer:
     too long, the extractive summary stands in and the failure is in the journal.
 
     Args:
-        complete: from chat messages to text, sync or async.
+        complete: from chat messages to text; async, or sync in a thread of its own.
         window: tokens that the model's input and output may take together.
         timeout: seconds for one call.
     """
@@ -80,8 +82,14 @@ class ModelSummarizer:
 
     async def _ask(self, previous: str, part: str, max_tokens: int) -> str:
         prompt = _INSTRUCTIONS.format(words=max(20, max_tokens // 2), previous=previous or "(none)", part=part)
-        answer = self._complete([{"role": "user", "content": prompt}])
-        return await asyncio.wait_for(answer, self._timeout) if inspect.isawaitable(answer) else answer
+        return await asyncio.wait_for(self._answer([{"role": "user", "content": prompt}]), self._timeout)
+
+    async def _answer(self, messages: list[dict[str, Any]]) -> str:
+        if inspect.iscoroutinefunction(self._complete):
+            answer = self._complete(messages)
+        else:
+            answer = await asyncio.wrap_future(_in_thread(self._complete, messages))
+        return await answer if inspect.isawaitable(answer) else answer
 
     def _parts(self, log: str, max_tokens: int) -> list[str]:
         """The log in parts that fit the model's window beside instructions, old summary and output."""
@@ -93,6 +101,21 @@ class ModelSummarizer:
             parts.append(part)
             log = log[len(part) :] if part else ""
         return parts
+
+
+def _in_thread(complete: Complete, messages: list[dict[str, Any]]) -> Future[str | Awaitable[str]]:
+    """The call in a thread of its own: one that never returns holds nobody up, not even the end of the process."""
+    future: Future[str | Awaitable[str]] = Future()
+
+    def call() -> None:
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(complete(messages))
+        except Exception as error:  # noqa: BLE001 - it is raised where the answer is waited for
+            future.set_exception(error)
+
+    Thread(target=call, daemon=True).start()
+    return future
 
 
 def strike_unsupported(summary: str, sources: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
@@ -15,11 +15,12 @@ from .carry import block
 from .facts import WorkingFacts
 from .journal import Entry, Journal, JournalError
 from .messages import Message, MessageError, ToolCall
+from .model_summary import Written
 from .policies import Desk, Policy, Tiered
 from .policies.guarantee import fit
 from .repair import Admitted, Intake
 from .rules import merge_turns
-from .summaries import ExtractiveSummarizer, Summarizer
+from .summaries import ExtractiveSummarizer, Guarded, Summarizer
 from .tokens import REPLY_PRIMING, Budget, BudgetError, TokenCounter
 from .view import Compaction, View
 
@@ -78,7 +79,10 @@ class ShortTermMemory:
         self.compactions: list[Compaction] = []
         self.alternate = alternate
         self.calibration = Calibration()
-        self._summarizer = summarizer or ExtractiveSummarizer(self.counter)
+        extractive = ExtractiveSummarizer(self.counter)
+        self._failed = partial(self.journal.append, self.run, "summary_failed")
+        self._summarizer = Guarded(summarizer, extractive, self._failed) if summarizer else extractive
+        self._write: Callable[..., Awaitable[Written]] | None = getattr(summarizer, "write", None)
         self._intake = Intake()
         self._messages: dict[str, Message] = {}  # every message as it came, by its ref
         self._numbered = 0  # the number of the last ref
@@ -226,14 +230,13 @@ class ShortTermMemory:
         folded = len(self._view.gone)
         previous = self._view.summary
         self._shrink()
-        write = getattr(self._summarizer, "write", None)
         room = self._desk().summary_room
-        if write is None or not room or len(self._view.gone) == folded:
+        if self._write is None or not room or len(self._view.gone) == folded:
             return
         left = [(ref, self._messages[ref]) for ref in self._view.gone[folded:]]
-        written = await write(previous, left, room)
+        written = await self._write(previous, left, room)
         if written.failure:
-            self.journal.append(self.run, "summary_failed", {"why": written.failure})
+            self._failed({"why": written.failure})
             return
         before = self._view.tokens
         with self._or_as_it_was():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from .messages import Message
@@ -26,6 +26,21 @@ class Summarizer(Protocol):
     """Makes one summary of the old one and the steps that leave."""
 
     def summarize(self, previous: str, steps: Sequence[Step], max_tokens: int) -> str: ...
+
+
+class Guarded:
+    """A summarizer that cannot fail: where it raises, `on_failure` is told why and the extractive one stands in."""
+
+    def __init__(self, own: Summarizer, stand_in: Summarizer, on_failure: Callable[[dict[str, str]], object]) -> None:
+        self._own, self._stand_in, self._on_failure = own, stand_in, on_failure
+
+    def summarize(self, previous: str, steps: Sequence[Step], max_tokens: int) -> str:
+        """The summary of its own, or the one that stands in."""
+        try:
+            return self._own.summarize(previous, steps, max_tokens)
+        except Exception as error:  # noqa: BLE001 - the summarizer is the user's: whatever it raises, the run goes on
+            self._on_failure({"why": f"{type(error).__name__}: {error}"})
+            return self._stand_in.summarize(previous, steps, max_tokens)
 
 
 class ExtractiveSummarizer:

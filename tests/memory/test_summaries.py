@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -84,15 +86,35 @@ async def hangs(_: Any) -> str:
     return "too late"
 
 
-@pytest.mark.parametrize("answer", ["", "   ", raises, hangs, lambda _: "word " * 50_000])
+def blocks(_: Any) -> str:
+    threading.Event().wait()
+    return "never"
+
+
+@pytest.mark.parametrize("answer", ["", "   ", raises, hangs, blocks, lambda _: "word " * 50_000])
 def test_failing_summariser_ends_no_run(answer: Any) -> None:
     memory, requests = folded(answer, timeout=0.01)
     assert requests
     text = memory.context()[0]["content"]
-    if answer in ("", "   ", raises, hangs):
+    if answer in ("", "   ", raises, hangs, blocks):
         assert memory.journal.entries("r", "summary_failed")
         assert "search" in text  # the extractive summary stands in
     assert "3.25" in "".join(memory.lookup(ref) for ref, _ in memory.messages())
+
+
+class Broken:
+    def summarize(self, previous: str, steps: Sequence[Step], max_tokens: int) -> str:
+        raise RuntimeError("out of paper")
+
+
+def test_a_summarizer_of_ones_own_that_raises_ends_no_run() -> None:
+    memory = ShortTermMemory(1500, counter=COUNTER, summarizer=Broken(), run="r")
+    memory.add({"role": "user", "content": "Measure all piers."})
+    for number in range(40):
+        memory.extend(message for _, message in searched(number, f"{number}.25 m; " + "calm water. " * 30))
+        memory.context()
+    assert "search" in memory.context()[0]["content"]
+    assert "out of paper" in memory.journal.entries("r", "summary_failed")[0].body["why"]
 
 
 def test_no_model_is_asked_where_there_is_no_room_for_a_summary() -> None:
