@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,14 @@ from typing import Any
 from ...messages import Message, MessageError
 from ..transcripts import Transcript, TranscriptError
 from . import anthropic, chat, journals, langchain, openhands, react_text, swe_agent, tau_bench
-from .common import Draft, FormatError, Reader, as_object
+from .common import Draft, FormatError, Found, Reader, as_object
 from .documents import Document, documents, first_sign, lines, magic
+from .request_logs import longest
 
 # The more particular shapes first: a chat list is what many of the others contain.
 _READERS: tuple[Reader, ...] = (tau_bench, swe_agent, openhands, langchain, anthropic, chat)
 _LOOK_AHEAD = 200  # lines of a text file in which the first label of a ReAct log must stand
 _KNOWN = "OpenAI chat, journals, SWE-agent, mini-swe-agent, tau-bench, LangChain, OpenHands, Anthropic, ReAct text"
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    line: int
-    draft: Draft
 
 
 def read_file(path: Path) -> Iterator[Transcript]:
@@ -42,7 +36,7 @@ def read_file(path: Path) -> Iterator[Transcript]:
         raise TranscriptError(f"{path}:1: the file is empty")
 
 
-def _transcript(path: Path, number: int, found: _Found) -> Transcript:
+def _transcript(path: Path, number: int, found: Found) -> Transcript:
     draft = found.draft
     name = draft.id or f"{path.name.partition('.')[0]}/{number}"
     messages: list[Message] = []
@@ -54,25 +48,25 @@ def _transcript(path: Path, number: int, found: _Found) -> Transcript:
     return Transcript(name, messages, draft.source, tuple(draft.usage))
 
 
-def _found(path: Path) -> Iterator[_Found]:
+def _found(path: Path) -> Iterator[Found]:
     try:
         head = magic(path)
     except OSError as error:
         raise TranscriptError(f"{path}: can't be read: {error}") from error
     if head.startswith(journals.MAGIC):
-        yield from (_Found(1, draft) for draft in journals.drafts(path))
+        yield from (Found(1, draft) for draft in journals.drafts(path))
         return
     sign = first_sign(path)
     if sign in ("[", "{"):
-        yield from _from_json(path)
+        yield from longest(_from_json(path))
     elif sign:
         opening = list(islice((line for line in lines(path) if line[1].strip()), _LOOK_AHEAD))
         if not any(react_text.has_label(line) for _, line in opening):
             raise TranscriptError(f"{path}:{opening[0][0]}: not a transcript; known formats are {_KNOWN}")
-        yield from (_Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
+        yield from (Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
 
 
-def _from_json(path: Path) -> Iterator[_Found]:
+def _from_json(path: Path) -> Iterator[Found]:
     """An array of messages or events is one run, and so is a file with one a line; else each value is a run or holds
     several."""
     empty = True
@@ -85,7 +79,7 @@ def _from_json(path: Path) -> Iterator[_Found]:
             for document in chain([first], values):
                 yield from _read(path, document)
     if empty:
-        yield _Found(1, Draft([], "chat"))
+        yield Found(1, Draft([], "chat"))
 
 
 def _entry(path: Path, document: Document) -> dict[str, Any]:
@@ -99,11 +93,11 @@ def _is_entry(value: Any) -> bool:
     return "role" in as_object(value) or langchain.is_message(value) or openhands.is_event(value)
 
 
-def _read(path: Path, document: Document) -> Iterator[_Found]:
+def _read(path: Path, document: Document) -> Iterator[Found]:
     for reader in _READERS:
         if reader.reads(document.value):
             try:
-                yield from (_Found(document.line, draft) for draft in reader.drafts(document.value))
+                yield from (Found(document.line, draft) for draft in reader.drafts(document.value))
             except FormatError as error:
                 raise TranscriptError(f"{path}:{document.line}: {error}") from error
             return

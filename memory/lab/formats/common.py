@@ -24,6 +24,14 @@ class Draft:
     usage: list[Usage] = field(default_factory=list[Usage])
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run and the line of its file that it begins on."""
+
+    line: int
+    draft: Draft
+
+
 class Reader(Protocol):
     """A module that reads one family of formats from JSON values.
 

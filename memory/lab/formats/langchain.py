@@ -20,7 +20,12 @@ _KINDS = {*_ROLES, "chat", "remove"}  # a chat message names its role; to remove
 
 def reads(document: Any) -> bool:
     entries = _entries(document)
-    return bool(entries) and is_message(entries[0])
+    return is_message(entries[0]) if entries else _is_first_state(as_object(document))
+
+
+def _is_first_state(state: dict[str, Any]) -> bool:
+    """Whether this is the state of a thread before its first message."""
+    return isinstance(state.get("values"), dict) and "next" in state
 
 
 def is_message(value: Any) -> bool:
@@ -30,6 +35,8 @@ def is_message(value: Any) -> bool:
 
 
 def drafts(document: Any) -> Iterator[Draft]:
+    if not _entries(document):
+        return
     draft = Draft([], "langchain", run_id(as_object(document)))
     for number, entry in enumerate(_entries(document)):
         kind, fields = _opened(as_object(entry))
