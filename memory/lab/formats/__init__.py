@@ -61,9 +61,13 @@ def _found(path: Path) -> Iterator[Found]:
         yield from longest(_from_json(path))
     elif sign:
         opening = list(islice((line for line in lines(path) if line[1].strip()), _LOOK_AHEAD))
-        if not any(react_text.has_label(line) for _, line in opening):
+        begun = next((number for number, line in opening if react_text.has_label(line)), 0)
+        if not begun:
             raise TranscriptError(f"{path}:{opening[0][0]}: not a transcript; known formats are {_KNOWN}")
-        yield from (Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
+        try:
+            yield from (Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
+        except FormatError as error:
+            raise TranscriptError(f"{path}:{begun}: {error}") from error
 
 
 def _from_json(path: Path) -> Iterator[Found]:

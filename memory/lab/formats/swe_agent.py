@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import chat
-from .common import Draft, as_list, as_object, as_text, run_id
+from .common import Draft, FormatError, as_list, as_object, as_text, run_id
 
 
 def reads(document: Any) -> bool:
@@ -57,9 +57,11 @@ def _history(entries: list[Any]) -> Iterator[dict[str, Any]]:
 
 def _turns(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
     turns = [as_object(turn) for turn in run["trajectory"]]
-    for asked in map(as_object, as_list(turns[0].get("query"))):
-        if not asked.get("is_demo"):
-            yield {"role": asked.get("role"), "content": as_text(asked.get("content"))}
+    asked = [entry for entry in map(as_object, as_list(turns[0].get("query"))) if not entry.get("is_demo")]
+    if not any(entry.get("role") == "user" for entry in asked):
+        raise FormatError("no task: it stands under `history`, or under `query` of the first turn; write it there")
+    for entry in asked:
+        yield {"role": entry.get("role"), "content": as_text(entry.get("content"))}
     for turn in turns:
         yield {"role": "assistant", "content": as_text(turn.get("response") or turn.get("action"))}
         yield {"role": "user", "content": as_text(turn.get("observation"))}

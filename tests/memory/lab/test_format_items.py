@@ -147,3 +147,15 @@ def test_calls_of_all_kinds_in_the_responses_api(items, name, arguments, result,
 def test_an_item_without_a_counterpart_in_a_chat_is_refused(tmp_path):
     said = fault_of(tmp_path, [TASK, {"type": "image_generation_call", "id": "i1", "result": "iVBORw0"}])
     assert "run.json:1: item 1, 'image_generation_call', is not supported" in said
+
+
+def test_a_log_without_a_question_has_no_task(tmp_path):
+    log = "\n> Entering new AgentExecutor chain...\nThought: I search.\nAction: Search\nObservation: A hill.\n"
+    said = fault_of(tmp_path, log, "run.log")
+    assert "run.log:3: no task: a log begins with a line `Question: …`" in said
+
+
+@pytest.mark.parametrize("query", [[], None, [{"role": "user", "content": "A demonstration.", "is_demo": True}]])
+def test_a_trajectory_of_turns_alone_has_no_task(query, tmp_path):
+    turn = {"response": "ls", "observation": "a.txt", "action": "ls", "query": query}
+    assert "run.traj:1: no task" in fault_of(tmp_path, {"trajectory": [turn], "info": {}}, "run.traj")

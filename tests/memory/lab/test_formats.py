@@ -282,9 +282,15 @@ def test_a_tau_bench_task_that_failed_to_run_is_an_empty_run(tmp_path):
 
 
 def test_a_log_with_colours(tmp_path):
-    text = "\x1b[32;1m\x1b[1;3mThought: I search.\nAction: Search\x1b[0m\nObservation: \x1b[36;1mA hill.\x1b[0m\n"
+    text = "\n\x1b[1m> Entering new AgentExecutor chain...\x1b[0m\nQuestion: How high?\n"
+    text += "\x1b[32;1m\x1b[1;3mThought: I search.\nAction: Search\x1b[0m\nObservation: \x1b[36;1mA hill.\x1b[0m\n"
+    text += "\x1b[1m> Finished chain.\x1b[0m\n"
     [transcript] = load_transcripts(write(tmp_path / "log.txt", text))
-    assert plain(transcript) == ["assistant: Thought: I search.\nAction: Search", "user: A hill."]
+    assert plain(transcript) == [
+        "user: Question: How high?",
+        "assistant: Thought: I search.\nAction: Search",
+        "user: A hill.",
+    ]
 
 
 def test_react_text(tmp_path):
