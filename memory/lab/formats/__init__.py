@@ -7,17 +7,22 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
-from ...messages import Message, MessageError
+from ...messages import ROLES, Message, MessageError
 from ..transcripts import Transcript, TranscriptError
 from . import anthropic, chat, journals, langchain, openhands, react_text, swe_agent, tau_bench
-from .common import Draft, FormatError, Found, Reader, as_object
-from .documents import Document, documents, first_sign, lines, magic
+from .common import FormatError, Found, Reader, as_list, as_object
+from .documents import Document, documents, first_sign, lines, magic, unzipped
 from .request_logs import longest
 
 # The more particular shapes first: a chat list is what many of the others contain.
 _READERS: tuple[Reader, ...] = (tau_bench, swe_agent, openhands, langchain, anthropic, chat)
 _LOOK_AHEAD = 200  # lines of a text file in which the first label of a ReAct log must stand
-_KNOWN = "OpenAI chat, journals, SWE-agent, mini-swe-agent, tau-bench, LangChain, OpenHands, Anthropic, ReAct text"
+_KNOWN = (
+    "known formats are OpenAI chat, journals, SWE-agent, mini-swe-agent, tau-bench, LangChain, OpenHands, Anthropic, "
+    "ReAct text; make a list of chat messages of another, for `Transcript.from_messages`, and where a folder holds "
+    'other files too, name those to read: `Path(...).rglob("*.traj")`'
+)
+_MEANT = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
 
 
 def read_file(path: Path) -> Iterator[Transcript]:
@@ -33,7 +38,7 @@ def read_file(path: Path) -> Iterator[Transcript]:
     except RecursionError as error:
         raise TranscriptError(f"{path}: run {number + 1} is nested too deeply to be read") from error
     if number == 0:
-        raise TranscriptError(f"{path}:1: the file is empty")
+        raise TranscriptError(f"{path}:1: no message")
 
 
 def _transcript(path: Path, number: int, found: Found) -> Transcript:
@@ -44,8 +49,17 @@ def _transcript(path: Path, number: int, found: Found) -> Transcript:
         try:
             messages.append(Message.from_dict(raw))
         except MessageError as error:
-            raise TranscriptError(f"{path}:{found.line}: message {len(messages)} of run {name}: {error}") from error
+            said = f"message {len(messages)} of run {name}: {error}{_role_hint(raw)}"
+            raise TranscriptError(f"{path}:{found.line}: {said}") from error
     return Transcript(name, messages, draft.source, tuple(draft.usage))
+
+
+def _role_hint(message: dict[str, Any]) -> str:
+    role = message.get("role")
+    if not isinstance(role, str):
+        return f"; the object has the keys {', '.join(message)}" if message else "; the object is empty"
+    meant = _MEANT.get(role.lower(), role.lower())
+    return f"; {role!r} is {meant!r} in a chat list" if role != meant and meant in ROLES else ""
 
 
 def _found(path: Path) -> Iterator[Found]:
@@ -56,14 +70,20 @@ def _found(path: Path) -> Iterator[Found]:
     if head.startswith(journals.MAGIC):
         yield from (Found(1, draft) for draft in journals.drafts(path))
         return
+    if unzipped(path, len(journals.MAGIC)) == journals.MAGIC:
+        raise TranscriptError(f"{path}: a gzipped journal: unpack it first")
     sign = first_sign(path)
+    if not sign:
+        raise TranscriptError(f"{path}:1: the file is empty")
     if sign in ("[", "{"):
         yield from longest(_from_json(path))
-    elif sign:
+    else:
         opening = list(islice((line for line in lines(path) if line[1].strip()), _LOOK_AHEAD))
         begun = next((number for number, line in opening if react_text.has_label(line)), 0)
         if not begun:
-            raise TranscriptError(f"{path}:{opening[0][0]}: not a transcript; known formats are {_KNOWN}")
+            raise TranscriptError(
+                f"{path}:{opening[0][0]}: not a transcript (words such as `Question:` must begin a line); {_KNOWN}"
+            )
         try:
             yield from (Found(1, draft) for draft in react_text.drafts(line for _, line in lines(path)))
         except FormatError as error:
@@ -73,17 +93,13 @@ def _found(path: Path) -> Iterator[Found]:
 def _from_json(path: Path) -> Iterator[Found]:
     """An array of messages or events is one run, and so is a file with one a line; else each value is a run or holds
     several."""
-    empty = True
     for _, values in groupby(documents(path), key=lambda document: document.array):
         first = next(values)
-        empty = False
         if _is_entry(first.value):
             yield from _read(path, Document(first.line, [_entry(path, one) for one in chain([first], values)]))
         else:
             for document in chain([first], values):
                 yield from _read(path, document)
-    if empty:
-        yield Found(1, Draft([], "chat"))
 
 
 def _entry(path: Path, document: Document) -> dict[str, Any]:
@@ -105,7 +121,12 @@ def _read(path: Path, document: Document) -> Iterator[Found]:
             except FormatError as error:
                 raise TranscriptError(f"{path}:{document.line}: {error}") from error
             return
-    raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no run; known formats are {_KNOWN}")
+    messages: Any = as_object(document.value).get("messages")
+    if as_list(messages):
+        raise TranscriptError(f"{path}:{document.line}: message 0 has no role{_role_hint(as_object(messages[0]))}")
+    if messages is not None:
+        raise TranscriptError(f"{path}:{document.line}: messages must be a list, got {type(messages).__name__}")
+    raise TranscriptError(f"{path}:{document.line}: {_shown(document)} is no run; {_KNOWN}")
 
 
 def _shown(document: Document) -> str:

@@ -12,19 +12,22 @@ from typing import Any
 
 from ..transcripts import Usage
 from . import responses
-from .common import Draft, as_count, as_list, as_object, run_id, tool_call
+from .common import Draft, FormatError, as_count, as_list, as_object, run_id, tool_call
 
 
 def reads(document: Any) -> bool:
-    messages = as_list(document) or as_list(as_object(document).get("messages"))
+    run = as_object(document)
+    messages = as_list(document) or as_list(run.get("messages"))
     if not messages:  # an empty run, but said to be one
-        return document == [] or as_object(document).get("messages") == []
+        return document == [] or run.get("messages") == [] or responses.is_exchange(run)
     return isinstance(as_object(messages[0]).get("role"), str)
 
 
 def drafts(document: Any) -> Iterator[Draft]:
     run = as_object(document)
-    messages = [as_object(m) for m in as_list(document) or as_list(run.get("messages"))]
+    messages = [as_object(m) for m in as_list(document) or as_list(run.get("messages")) or responses.items(run)]
+    if not messages:
+        raise FormatError("no message")
     yield Draft(
         messages=modern(messages),
         source=str(run.get("source") or "chat"),

@@ -59,6 +59,19 @@ def _pieces(path: Path, size: int) -> Iterator[tuple[int, str]]:
         raise TranscriptError(f"{path}:{number}: can't be read: {error}") from error
 
 
+def unzipped(path: Path, size: int) -> bytes:
+    """The first bytes of a file, unzipped where it is gzipped.
+
+    Raises:
+        TranscriptError: the file is a broken gzip file.
+    """
+    try:
+        with _open(path) as file:
+            return file.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TranscriptError(f"{path}:1: can't be read: {error}") from error
+
+
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines of a text file with their numbers from 1, line ends taken off.
 

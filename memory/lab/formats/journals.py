@@ -23,7 +23,10 @@ def drafts(path: Path) -> Iterator[Draft]:
     _check(path)
     try:
         with Journal(path) as journal:
-            for run in journal.runs():
+            runs = journal.runs()
+            if not runs:
+                raise TranscriptError(f"{path}: the journal holds no run")
+            for run in runs:
                 entries = journal.entries(run.run, "message")
                 yield Draft([as_object(entry.body.get("message")) for entry in entries], "journal", run.run)
     except JournalError as error:

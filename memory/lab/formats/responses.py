@@ -1,7 +1,7 @@
 """Items of OpenAI's Responses API as chat messages (https://platform.openai.com/docs/api-reference/responses).
 
-They stand in a list of their own (`message`, `function_call`, `function_call_output`, `reasoning`, …), or a whole
-response stands for a turn, with its items under `output`, as mini-swe-agent keeps it.
+They stand in a list of their own (`message`, `function_call`, `function_call_output`, `reasoning`, …), under `input`
+and `output` of a whole exchange, or a whole response stands for a turn, as mini-swe-agent keeps it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,28 @@ _GIVEN = {  # where the provider runs the tool itself, the result, if it is told
 }
 _OUTPUTS = {f"{kind}_output" for kind in _ASKED if kind not in _GIVEN}
 _SKIPPED = {"reasoning", "mcp_list_tools"}  # no part of what was said or done
+
+
+def is_exchange(run: dict[str, Any]) -> bool:
+    """Whether this is a whole request or response of this API."""
+    first = as_object(next(iter([*as_list(run.get("input")), *as_list(run.get("output"))]), None))
+    return "role" in first or "type" in first
+
+
+def items(run: dict[str, Any]) -> list[Any]:
+    """The items of a whole request, with those of its response.
+
+    Raises:
+        FormatError: a response stands without its request.
+    """
+    asked = run.get("input")
+    if not asked and run.get("output"):
+        raise FormatError(
+            "a response without its `input`: give the items of the run as one list, or both in one object"
+        )
+    rules = [{"role": "system", "content": as_text(run["instructions"])}] if run.get("instructions") else []
+    told = [{"role": "user", "content": asked}] if isinstance(asked, str) else as_list(asked)
+    return [*rules, *told, *as_list(run.get("output"))]
 
 
 def as_chat(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..transcripts import Usage
-from .common import Draft, as_count, as_list, as_object, as_text, assistant, tool_call, tool_result
+from .common import Draft, FormatError, as_count, as_list, as_object, as_text, assistant, tool_call, tool_result
 
 
 def reads(document: Any) -> bool:
@@ -25,7 +25,9 @@ def drafts(document: Any) -> Iterator[Draft]:
         name = f"{run.get('task_id')}/{run.get('trial', 0)}"
         yield Draft([as_object(m) for m in as_list(run.get("traj"))], "tau-bench", name)
         return
-    for simulation in map(as_object, as_list(run.get("simulations"))):
+    if not run["simulations"]:
+        raise FormatError("no simulations in it: `simulations` is an empty list")
+    for simulation in map(as_object, run["simulations"]):
         draft = Draft([], "tau2-bench", f"{simulation.get('task_id')}/{simulation.get('trial', 0)}")
         for entry in map(as_object, as_list(simulation.get("messages"))):
             _add(draft, entry)

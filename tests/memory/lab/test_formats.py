@@ -140,6 +140,9 @@ DOCUMENTS = {
         CHAT[4],
     ],
     "responses": [{"role": "system", "content": "Rules."}, *RESPONSES[1:]],
+    "responses exchange": {"model": "m", "instructions": "Rules.", "input": RESPONSES[1:5], "output": RESPONSES[5:]},
+    "responses words": {"instructions": "Rules.", "input": "Add.", "output": RESPONSES[2:]},
+    "responses request": {"model": "m", "instructions": "Rules.", "input": RESPONSES[1:]},
     "mini-swe-agent responses": {
         "trajectory_format": "mini-swe-agent-1.1",
         "info": {"exit_status": "Submitted"},
@@ -343,14 +346,27 @@ def test_results_without_a_call_become_user_messages(tmp_path):
     [
         ("", 1, "empty"),
         ("just words\nand more", 1, "not a transcript"),
-        ('{"messages": []}\n{"messages": [\n', 2, "not JSON"),
+        ('{"messages": [{"role": "user"}]}\n{"messages": [\n', 2, "not JSON"),
+        ("[]", 1, "no message$"),
+        ('{"messages": []}', 1, "no message$"),
+        ('{"simulations": []}', 1, "no simulations"),
+        ('{"values": {}, "next": []}', 1, "no message$"),
+        ('{"messages": "hello"}', 1, "messages must be a list, got str"),
+        ('{"messages": [{"text": "hello"}]}', 1, "message 0 has no role; the object has the keys text"),
+        ('[{"role": "user"}, {"text": "hello"}]', 1, "message 1 .*unknown role None.*the object has the keys text"),
+        ('[{"role": "human", "content": "a"}]', 1, "'human' is 'user' in a chat list"),
+        ('[{"role": "System", "content": "a"}]', 1, "'System' is 'system' in a chat list"),
+        ('[{"role": "ai", "content": "a"}]', 1, "'ai' is 'assistant' in a chat list"),
+        ('{"object": "response", "output": [{"type": "message"}]}', 1, "a response without its `input`"),
+        ("He said: Question: why?", 1, "must begin a line"),
+        ('{"name": "x"}', 1, "Transcript.from_messages.*rglob"),
         ('{"role": "user", "content": "a"}\n17\n', 2, "is no run|no message"),
         ('{"name": "x", "version": 2}', 1, "keys name, version"),
-        ('[{"messages": []},\n {"messages": []},\n {"messages": 12,}]', 3, "not JSON"),
+        ('[{"messages": [{"role": "user"}]},\n\n {"messages": 12,}]', 3, "not JSON"),
         ('{"messages": [{"role": "wizard", "content": "a"}]}', 1, "wizard"),
         ('[{"role": "user", "content": "a"}', 1, "ends inside"),
         ("[" * 100_000, 1, "not JSON"),
-        ('[{"messages": []}] and more', 1, "not JSON"),
+        ('[{"messages": [{"role": "user"}]}] and more', 1, "not JSON"),
     ],
 )
 def test_what_is_no_transcript_is_said_with_file_and_line(text, line, reason, tmp_path):
@@ -384,7 +400,7 @@ def test_bytes_that_are_no_text(tmp_path):
 
 def test_the_line_of_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "odd.jsonl"
-    path.write_bytes(b'{"messages": []}\n' * 3 + b'{"messages": ["\xff"]}\n')
+    path.write_bytes(b'{"messages": [{"role": "user"}]}\n' * 3 + b'{"messages": ["\xff"]}\n')
     with pytest.raises(TranscriptError, match=r"odd\.jsonl:4: not UTF-8"):
         list(load_transcripts(path))
 
@@ -394,6 +410,16 @@ def test_deep_nesting_is_read_or_refused(depth, tmp_path):
     nested = "[" * depth + "]" * depth
     survives(tmp_path / "deep.json", f'{{"messages": [{{"role": "user", "content": {nested}}}]}}'.encode())
     survives(tmp_path / "deep.json", f'[{{"kind": "ActionEvent", "action": {nested}}}]'.encode())
+
+
+def test_journals_that_hold_nothing_to_read(tmp_path):
+    path = tmp_path / "runs.db"
+    Journal(path).close()
+    with pytest.raises(TranscriptError, match=r"runs\.db: the journal holds no run"):
+        load_transcripts(path)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(TranscriptError, match=r"runs\.db: a gzipped journal: unpack it first"):
+        load_transcripts(path)
 
 
 def test_a_foreign_database_is_left_alone(tmp_path):
