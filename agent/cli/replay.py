@@ -30,8 +30,8 @@ def replay(
     """Put recorded runs through policies, without a model; print what would have survived, and at what price."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from ...memory.lab import compare, format_table, load_transcripts, pool, save_comparison
-    from ...memory.lab.tables import error_lines, records
+    from ...memory.lab import compare, error_lines, format_table, load_transcripts, pool, save_comparison
+    from ...memory.lab.tables import compared
 
     _check(out, plot)
     transcripts = load_transcripts(files)
@@ -47,7 +47,7 @@ def replay(
             bar.update(line, completed=done, total=total or None)
 
         frame = compare(chosen, policy or ["tiered"], budget or [8000], executor, progress=progress)
-    rows = records(frame)
+    rows = compared(frame)
     for text in (format_table(pool(rows)), *error_lines(rows)):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
     if out is not None:

@@ -5,18 +5,12 @@ from .contestants import NAMES as POLICY_NAMES
 from .cost import INDEX, PROVIDERS, Pricing, UsageCheck, check_usage
 from .explanation import explain
 from .files import Transcripts, load_transcripts
+from .frontier import plot_frontier
 from .measures import DISTANCES, Measures, StepRecord
-from .plots import (
-    plot_context,
-    plot_frontier,
-    plot_misses,
-    plot_seconds,
-    plot_survival,
-    plot_timeline,
-)
+from .plots import plot_context, plot_misses, plot_seconds, plot_survival, plot_timeline
 from .reading import Demand, Reading
 from .replays import Replay, replay
-from .tables import format_table, load_comparison, pool, save_comparison, summarize
+from .tables import error_lines, format_table, load_comparison, pool, save_comparison, summarize
 from .transcripts import Transcript, TranscriptError, Usage
 
 __all__ = [
@@ -37,6 +31,7 @@ __all__ = [
     "UsageCheck",
     "check_usage",
     "compare",
+    "error_lines",
     "explain",
     "format_table",
     "load_comparison",

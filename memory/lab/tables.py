@@ -80,20 +80,49 @@ def error_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """A comparison's rows as dicts."""
+def compared(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """A comparison's rows as dicts.
+
+    Raises:
+        ValueError: the table is another one.
+    """
+    return _records(frame, ("transcript", "demands"), "a comparison, as compare gives it, not its summary")
+
+
+def stepwise(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of `Replay.frame()` as dicts.
+
+    Raises:
+        ValueError: the table is another one.
+    """
+    return _records(frame, ("call", "full_tokens"), "the steps of a replay, as replay(...).frame() gives them")
+
+
+def _records(frame: pd.DataFrame, columns: Sequence[str], what: str) -> list[dict[str, Any]]:
+    if not set(columns) <= set(getattr(frame, "columns", ())):
+        raise ValueError(f"this takes {what}: there is no column {' or '.join(columns)}")
     return cast(list[dict[str, Any]], frame.to_dict("records"))
 
 
 def summarize(frame: pd.DataFrame) -> pd.DataFrame:
-    """`pool` of a comparison, as a frame."""
+    """`pool` of a comparison, as a frame; `error_lines` tell what its `errors` were.
+
+    Raises:
+        ValueError: the table is no comparison.
+    """
     import pandas as pd
 
-    return pd.DataFrame(pool(records(frame)))
+    return pd.DataFrame(pool(compared(frame)))
 
 
-def format_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = _COLUMNS) -> str:
-    """Rows as a plain text table: shares with three digits, counts with thousands separators, missing as `-`."""
+def format_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Rows as a plain text table: shares with three digits, counts with thousands separators, missing as `-`.
+
+    Without `columns` it has those of most use, with `errors` where a policy raised.
+    """
+    rows = list(rows)
+    if columns is None:
+        columns = (*_COLUMNS, "errors") if any(row.get("errors") for row in rows) else _COLUMNS
     table = [list(columns), *([_cell(row.get(column)) for column in columns] for row in rows)]
     widths = [max(len(line[i]) for line in table) for i in range(len(columns))]
     return "\n".join(
@@ -128,10 +157,14 @@ def load_comparison(path: str | Path) -> pd.DataFrame:
     Raises:
         ImportError: pyarrow is not installed.
         FileNotFoundError: there is no such file.
+        ValueError: the file is no Parquet.
     """
     import pandas as pd
 
-    frame = pd.read_parquet(path, engine="pyarrow")
+    try:
+        frame = pd.read_parquet(path, engine="pyarrow")
+    except ValueError as error:
+        raise ValueError(f"{path} holds no comparison: give a Parquet file of save_comparison ({error})") from error
     for column in _LISTS:
         if column in frame:
             frame[column] = [tuple(int(n) for n in counts) for counts in frame[column]]

@@ -120,7 +120,11 @@ def test_a_policy_that_raises_is_said_in_its_rows_and_others_go_on():
     none = compare([Transcript("parcels", parcels())], [Everything], [9000])
     assert none["error"].isna().all() and none["error"].dtype == table["error"].dtype
     assert table["survival"].tolist() == [1 / 4, 1]
-    assert [row["errors"] for row in pool(table.to_dict("records"))] == [1, 0]
+    rows = pool(table.to_dict("records"))
+    assert [row["errors"] for row in rows] == [1, 0]
+    head, first, second = (line.split() for line in format_table(rows).splitlines())
+    assert (head[-1], first[-1], second[-1]) == ("errors", "1", "0")
+    assert "errors" not in format_table(rows[1:])
 
 
 def test_progress_counts_contexts(transcripts):
@@ -172,6 +176,13 @@ def test_parquet_keeps_table_and_settings(table, tmp_path):
     again = load_comparison(tmp_path / "t.parquet")
     assert_frame_equal(again, table)
     assert again.attrs["settings"] == table.attrs["settings"]
+
+
+def test_what_is_no_saved_comparison_is_said(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "t.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"t.json holds no comparison: give a Parquet file"):
+        load_comparison(tmp_path / "t.json")
 
 
 def test_pooling_weighs_shares_by_what_they_are_shares_of():

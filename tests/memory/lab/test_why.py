@@ -11,13 +11,15 @@ from carryforward.memory.lab import (
     plot_misses,
     plot_seconds,
     plot_survival,
+    pool,
     replay,
+    summarize,
 )
 from carryforward.memory.lab.explanation import parts, spans
-from carryforward.memory.lab.plots import frontier
+from carryforward.memory.lab.frontier import frontier
 from hypothesis import given
 from hypothesis import strategies as st
-from lab_keepers import Everything, HeadAndLastTwo, WithLookup, parcels
+from lab_keepers import Everything, HeadAndLastTwo, RaisesAtTheThirdCall, WithLookup, parcels
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +111,8 @@ def test_plots_of_a_comparison_say_what_they_show(plot, table):
 def test_sixteen_policies_can_be_told_apart_in_grey(table):
     one = table[(table.policy == "tiered") & (table.budget == 2000)]
     axes = plot_frontier(pd.concat([one.assign(policy=f"policy {n}") for n in range(16)]))
-    named = [line for line in axes.get_lines() if line.get_label().startswith("policy")]
-    assert len({(line.get_marker(), line.get_markerfacecolor() == "none") for line in named}) == len(named) == 16
+    lines = [line for name, line in named(axes).items() if name.startswith("policy")]
+    assert len({(line.get_marker(), line.get_markerfacecolor() == "none") for line in lines}) == len(lines) == 16
 
 
 def test_budgets_with_one_best_point_share_a_label(table):
@@ -123,11 +125,75 @@ def test_budgets_with_one_best_point_share_a_label(table):
 def test_what_breaks_the_rules_is_pale_and_on_no_line(table, broken):
     one = table[(table.policy == "tiered") & (table.budget == 2000)]
     cheating = one.assign(policy="cheating", survival=1.0, price_index=0.01, **{broken: 0.99})
-    axes = plot_frontier(pd.concat([one, cheating]))
-    by_name = {line.get_label(): line for line in axes.get_lines()}
-    assert by_name["cheating"].get_alpha() < by_name["tiered"].get_alpha() == 1
-    assert list(by_name["frontier"].get_xdata()) == list(by_name["tiered"].get_xdata())
-    assert len(axes.texts) == 1
+    at_times = [one.assign(policy="at times", budget=4000, price_index=5.0), cheating.assign(policy="at times")]
+    axes = plot_frontier(pd.concat([one, cheating, *at_times]))
+    by_name = named(axes)
+    assert by_name["cheating"].get_alpha() < by_name["tiered"].get_alpha() == by_name["at times"].get_alpha() == 1
+    assert sorted(alpha for _, _, alpha in points(axes)) == [by_name["cheating"].get_alpha()] * 2 + [1] * 2
+    whole = pool(one.to_dict("records"))[0]
+    assert list(by_name["frontier"].get_xdata()) == [whole["price_index"]]
+    assert len(axes.texts) == 2
+
+
+def named(axes):
+    return {line.get_label(): line for line in axes.get_lines()}
+
+
+def points(axes):
+    """Price, share and opacity of each marker of a frontier plot."""
+    lines = (line for line in axes.get_lines() if len(line.get_xdata()) == 1 and line.get_label() != "frontier")
+    return [(line.get_xdata()[0], line.get_ydata()[0], line.get_alpha()) for line in lines]
+
+
+def test_a_policy_that_raised_has_no_point_and_is_said(run):
+    runs = [run, Transcript("short", parcels()[:4])]  # it raises on the longer one only
+    axes = plot_frontier(compare(runs, [RaisesAtTheThirdCall, Everything], [9000]))
+    assert [(price, share) for price, share, _ in points(axes)] == [(1, 100)]
+    assert {"RaisesAtTheThirdCall (raised)", "Everything"} <= set(named(axes))
+    assert axes.get_ylim()[0] == 99
+
+
+@pytest.mark.parametrize("survival", [0.2, 0.97, 0.996, 1.0])
+@pytest.mark.parametrize("prices", [(1, 1), (0.93, 1.01), (0.4, 4.0)])
+def test_both_axes_of_a_frontier_have_ticks_and_room_for_labels(table, survival, prices):
+    one = table[(table.policy == "tiered") & (table.budget == 2000)].assign(survival=survival)
+    axes = plot_frontier(pd.concat([one.assign(price_index=p, budget=n) for n, p in enumerate(prices, 1000)]))
+    axes.figure.canvas.draw()
+    for ticks, (low, high) in ((axes.get_xticks(), axes.get_xlim()), (axes.get_yticks(), axes.get_ylim())):
+        assert sum(low <= tick <= high for tick in ticks) >= 3
+    inside = axes.get_window_extent()
+    assert all(text.get_window_extent().y1 <= inside.y1 for text in axes.texts)
+
+
+def test_no_policy_is_drawn_like_the_line_of_the_frontier(table):
+    one = table[(table.policy == "tiered") & (table.budget == 2000)]
+    lines = named(plot_frontier(pd.concat([one.assign(policy=f"policy {n}") for n in range(8)])))
+    grey = lines.pop("frontier").get_color()
+    assert grey not in {line.get_color() for line in lines.values()}
+
+
+@pytest.mark.parametrize("plot", [plot_survival, plot_frontier])
+def test_a_share_other_than_survival_is_named_with_its_whole(plot, table):
+    assert plot(table, measure="within_budget").get_ylabel() == "within budget (% of steps)"
+    with pytest.raises(ValueError, match="'price' is no share: expected one of survival"):
+        plot(table, measure="price")
+
+
+def test_plots_of_the_wrong_table_are_refused(table, run):
+    for plot in (plot_survival, plot_frontier, plot_misses):
+        with pytest.raises(ValueError, match="takes a comparison, as compare gives it, not its summary"):
+            plot(summarize(table))
+    for plot in (plot_context, plot_seconds):
+        with pytest.raises(ValueError, match="takes the steps of a replay"):
+            plot(table)
+
+
+def test_a_long_id_is_cut_in_the_middle_of_a_title():
+    long = Transcript("a/" + "folder/" * 30 + "run-1", parcels())
+    title = replay(long, Everything, 9000).timeline().get_title()
+    assert title.startswith("Everything on a/folder/")
+    assert title.endswith("/run-1")
+    assert len(title) < 70
 
 
 @pytest.mark.parametrize(("plot", "unit"), [(plot_context, "(tokens)"), (plot_seconds, "(ms)")])
