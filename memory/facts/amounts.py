@@ -316,6 +316,7 @@ def _special_unit(text: str, value: Decimal, end: int) -> tuple[Decimal, str, Ki
     return None
 
 
+_CHANGE_REACH = 60  # characters before a number in which "rose from" is looked for
 _CHANGED = re.compile(
     r"\b(?:rises?|rose|risen|rising|f[ae]lls?|fell|fallen|falling|gr[eo]ws?|grown|growing|increas(?:e[ds]?|ing)"
     r"|decreas(?:e[ds]?|ing)|declin(?:e[ds]?|ing)|drop(?:s|ped|ping)?|climb(?:s|ed|ing)?|jump(?:s|ed|ing)?|went"
@@ -349,7 +350,9 @@ def second_of_range(text: str, first: Amount, left: Left) -> tuple[Amount, bool]
         return None
     if negative:
         second = second._replace(value=-second.value)
-    return second, word not in ("and", "和", "- and", "- or") and not _CHANGED.search(text, 0, left.start)
+    return second, word not in ("and", "和", "- and", "- or") and not _CHANGED.search(
+        text, max(0, left.start - _CHANGE_REACH), left.start
+    )
 
 
 def _amount_any(text: str, pos: int, left: Left) -> Amount | None:
