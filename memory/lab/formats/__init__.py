@@ -25,8 +25,22 @@ _KNOWN = (
 _MEANT = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
 
 
-def read_file(path: Path) -> Iterator[Transcript]:
-    """The runs of one file, read as they are asked for.
+def is_event_folder(folder: Path) -> bool:
+    """Whether a folder holds one run, with an event a file.
+
+    Raises:
+        TranscriptError: its first file can't be read.
+    """
+    first = next((found for path in openhands.event_files(folder) for found in documents(path)), None)
+    return first is not None and not first.array and openhands.is_event(first.value)
+
+
+def read_file(path: Path, place: str = "") -> Iterator[Transcript]:
+    """The runs of one file, or the run of a folder of events, read as they are asked for.
+
+    Args:
+        path: the file.
+        place: what the ids of its runs begin with, where it is one of several files.
 
     Raises:
         TranscriptError: the file, or one of its runs, is in no known format.
@@ -34,16 +48,18 @@ def read_file(path: Path) -> Iterator[Transcript]:
     number = 0
     try:
         for number, found in enumerate(_found(path), 1):
-            yield _transcript(path, number, found)
+            yield _transcript(path, number, found, place)
     except RecursionError as error:
         raise TranscriptError(f"{path}: run {number + 1} is nested too deeply to be read") from error
     if number == 0:
         raise TranscriptError(f"{path}:1: no message")
 
 
-def _transcript(path: Path, number: int, found: Found) -> Transcript:
+def _transcript(path: Path, number: int, found: Found, place: str) -> Transcript:
     draft = found.draft
-    name = draft.id or f"{path.name.partition('.')[0]}/{number}"
+    name = draft.id
+    if place or not name:
+        name = f"{place or path.name.partition('.')[0]}/{name or number}"
     messages: list[Message] = []
     for raw in draft.messages:
         try:
@@ -63,6 +79,10 @@ def _role_hint(message: dict[str, Any]) -> str:
 
 
 def _found(path: Path) -> Iterator[Found]:
+    if path.is_dir():
+        events = [_entry(file, event) for file in openhands.event_files(path) for event in documents(file)]
+        yield from _read(path, Document(1, events))
+        return
     try:
         head = magic(path)
     except OSError as error:

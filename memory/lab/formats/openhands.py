@@ -1,18 +1,22 @@
 """Event streams of OpenHands (https://docs.openhands.dev): a list of events, one a line, or under `history`.
 
-Two generations are read: events with `action` or `observation` and a `source`, and events that name their `kind`.
-State changes and other events that the model never sees are left out. Parallel calls are events of their own, with
-results between them, as it may be; what came of one response of the model is one message.
+Two generations are read: events with `action` or `observation` and a `source`, and events that name their `kind`. Both
+are also kept in a folder, with one event a file, numbered. State changes and other events that the model never sees are
+left out. Parallel calls are events of their own, with results between them, as it may be; what came of one response of
+the model is one message.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from .common import Draft, as_list, as_name, as_object, as_text, assistant, run_id, tool_call, tool_result
 
 _UNSEEN = {"recall", "agent_state_changed", "null"}  # observations that are not shown to the model
+_EVENT_FILE = re.compile(r"(\d+)\.json|event-(\d+)-.+\.json")
 _SILENT = {"recall", "change_agent_state", "null", "condensation"}  # actions that no model call made
 
 
@@ -28,6 +32,14 @@ def is_event(value: Any) -> bool:
         return False
     named = as_name(event.get("kind")) and ("source" in event or "tool_call_id" in event)
     return bool(named) or ("source" in event and ("action" in event or "observation" in event))
+
+
+def event_files(folder: Path) -> list[Path]:
+    """The files of a folder that are numbered as events are, in their order."""
+    numbered = [
+        (int(name[1] or name[2]), path) for path in folder.iterdir() if (name := _EVENT_FILE.fullmatch(path.name))
+    ]
+    return [path for _, path in sorted(numbered)]
 
 
 def _events(document: Any) -> list[Any]:

@@ -453,7 +453,7 @@ def test_a_folder_is_searched_for_each_kind_of_file(tmp_path):
         write(tmp_path / name, json.dumps(CHAT), name.endswith("gz"))
     for name in ("e.txt", "f.log.gz"):
         write(tmp_path / name, "Question: How high?\n", name.endswith("gz"))
-    assert {t.id for t in load_transcripts(tmp_path)} == {"kept", "a/1", "b/1", "d/1", "e/1", "f/1"}
+    assert {t.id for t in load_transcripts(tmp_path)} == {"journal/kept", "a/1", "b/1", "c/d/1", "e/1", "f/1"}
 
 
 def test_folders_and_indices(sample):

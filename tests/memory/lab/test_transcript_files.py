@@ -59,3 +59,79 @@ def test_what_a_log_holds_before_a_fault_is_read(tmp_path):
     assert len(next(found)) == 4
     with pytest.raises(TranscriptError, match=r"log\.jsonl:3:"):
         next(found)
+
+
+TAU = {"task_id": 0, "trial": 0, "reward": 1.0, "traj": CHAT}
+
+
+def ids(runs):
+    return [run.id for run in runs]
+
+
+def test_ids_of_a_folder_begin_with_the_path_of_their_file(tmp_path):
+    for name in ("m1/run.json", "m2/run.json", "gpt-4.1.jsonl", "gpt-4.2.jsonl"):
+        write(tmp_path / name, TAU, {"messages": CHAT})
+    places = ["gpt-4.1", "gpt-4.2", "m1/run", "m2/run"]
+    assert ids(load_transcripts(tmp_path)) == [f"{place}/{name}" for place in places for name in ("0/0", "2")]
+    assert ids(load_transcripts(sorted(tmp_path.rglob("run.json")))) == ids(load_transcripts(tmp_path))[4:]
+    assert ids(load_transcripts(tmp_path / "m1", tmp_path / "m2/run.json")) == ids(load_transcripts(tmp_path))[4:]
+    assert ids(load_transcripts(tmp_path / "m1")) == ["run/0/0", "run/2"]
+    assert ids(load_transcripts(tmp_path / "m1/run.json")) == ["0/0", "run/2"]
+
+
+def test_paths_from_where_one_is(tmp_path, monkeypatch):
+    for name in ("m1/run.json", "m2/run.json"):
+        write(tmp_path / name, TAU)
+    monkeypatch.chdir(tmp_path)
+    assert ids(load_transcripts("m1/run.json", tmp_path / "m2")) == ["m1/run/0/0", "m2/run/0/0"]
+    assert ids(load_transcripts(".")) == ["m1/run/0/0", "m2/run/0/0"]
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path):
+    path = write(tmp_path / "a.jsonl", TAU, TAU, TAU)
+    write(tmp_path / "a.json", TAU)
+    assert ids(load_transcripts(path)) == ["0/0", "0/0#2", "0/0#3"]
+    assert len(set(ids(load_transcripts(tmp_path)))) == 4
+
+
+EVENTS = [
+    {"id": 0, "source": "user", "action": "message", "args": {"content": "List."}},
+    *(
+        event
+        for n in range(1, 13, 2)
+        for event in (
+            {"id": n, "source": "agent", "action": "run", "args": {"command": f"ls {n}"}},
+            {"id": n + 1, "source": "agent", "observation": "run", "cause": n, "content": f"file {n}"},
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("name", ["{}.json", "event-{:05}-9f3c.json"])
+def test_a_folder_of_events_is_one_run(name, tmp_path):
+    for conversation in ("one", "two"):
+        for number, event in enumerate(EVENTS):
+            write(tmp_path / conversation / "events" / name.format(number), event)
+        write(tmp_path / conversation / "base_state.json", {"agent": {}})
+        write(tmp_path / conversation / "event_cache" / "0-12.json", EVENTS)
+    write(tmp_path / "chat.json", CHAT)
+    runs = load_transcripts(tmp_path)
+    assert ids(runs) == ["chat/1", "one/1", "two/1"]
+    whole = load_transcripts(write(tmp_path / "other.json", EVENTS))
+    assert texts(runs)[1:] == texts(whole) * 2
+    for folder in (tmp_path / "one", tmp_path / "one/events"):
+        assert texts(load_transcripts(folder)) == texts(whole)
+        assert ids(load_transcripts(folder)) == ["one/1"]
+
+
+def test_a_fault_in_a_folder_of_events(tmp_path):
+    write(tmp_path / "events/0.json", EVENTS[0])
+    write(tmp_path / "events/1.json", 17)
+    with pytest.raises(TranscriptError, match=r"events/1\.json:1: 17 is no message or event"):
+        load_transcripts(tmp_path)
+
+
+def test_numbered_files_that_hold_no_events_are_runs_of_their_own(tmp_path):
+    for number in range(3):
+        write(tmp_path / f"events/{number}.json", CHAT)
+    assert ids(load_transcripts(tmp_path)) == ["events/0/1", "events/1/1", "events/2/1"]
