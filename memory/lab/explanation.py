@@ -10,6 +10,7 @@ from .reading import Demand, Reading, Seen
 from .replayed import Replayed
 
 KINDS: tuple[str, ...] = ("system", "task", "whole", "shortened", "added")
+_NAMED = 12  # steps that an error names
 _ALIKE = 24  # characters at the beginning by which a shortened text is known again
 
 
@@ -81,26 +82,42 @@ def explain(replay: Replayed, step: int) -> str:
     """See `Replay.explain`."""
     at = next((i for i, record in enumerate(replay.records) if record.step == step), None)
     if at is None:
-        known = ", ".join(str(record.step) for record in replay.records[:12]) or "none"
-        raise ValueError(f"no record of step {step}; the steps of this replay are {known}…")
+        raise ValueError(f"no record of step {step}: {_known(replay)}")
     record, reading = replay.records[at], replay.reading
     found = parts(reading, record)
     gone = sorted(set(range(step)) - set(found.whole) - set(found.shortened))
     out = [
         f"{replay.transcript}, policy {replay.policy}, budget {replay.budget}: call {at + 1}, message {step}.",
-        f"The context has {record.prompt_tokens} tokens ({reading.full_tokens(step)} in full), "
+        f"The context has {_count(record.prompt_tokens, 'token')} ({reading.full_tokens(step)} in full), "
         f"{record.cached_tokens} of them from the cache.",
         f"Shown whole: {spans(found.whole)}. Changed: {spans(found.shortened)}. Left out: {spans(gone)}."
-        + (f" Added by the policy: {len(found.added)} messages." if found.added else ""),
+        + (f" Added by the policy: {_count(len(found.added), 'message')}." if found.added else ""),
         *(f"Not valid: {fault}." for fault in record.faults),
-        *([] if record.within_budget else [f"Over the budget by {record.prompt_tokens - replay.budget} tokens."]),
+        *(
+            []
+            if record.within_budget
+            else [f"Over the budget by {_count(record.prompt_tokens - replay.budget, 'token')}."]
+        ),
         *_last_change(replay, at),
     ]
     demands = reading.demands.get(step, ())
-    noun = "value" if len(demands) == 1 else "values"
-    out.append(f"The agent used {len(demands)} {noun} that only earlier messages could tell it.")
+    out.append(f"The agent used {_count(len(demands), 'value')} that only earlier messages could tell it.")
     out += [_told(replay, at, demand, found) for demand in demands]
+    if replay.error is not None:
+        out.append(f"The replay ended {replay.error}")
     return "\n".join(out)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _known(replay: Replayed) -> str:
+    """The steps that there are records of, and why there are no more."""
+    steps = [str(record.step) for record in replay.records]
+    many = ", …" if len(steps) > _NAMED else ""
+    known = f"the steps of this replay are {', '.join(steps[:_NAMED])}{many}" if steps else "this replay has no steps"
+    return known if replay.error is None else f"{known}; it ended {replay.error}"
 
 
 def _last_change(replay: Replayed, at: int) -> list[str]:
@@ -119,7 +136,7 @@ def _reason(decided: object) -> str:
 
 def _told(replay: Replayed, at: int, demand: Demand, found: Parts) -> str:
     record = replay.records[at]
-    origin = f"  {demand.value}: last seen in message {demand.last_seen}, {demand.distance} tokens back"
+    origin = f"  {demand.value}: last seen in message {demand.last_seen}, {_count(demand.distance, 'token')} back"
     if demand not in record.missed:
         holders = [seen for seen in record.shown if seen.holds(demand.value)]
         whole = {replay.reading.originals[index] for index in found.whole}

@@ -54,6 +54,27 @@ def test_growth_is_said(run):
 def test_a_step_without_a_record(run):
     with pytest.raises(ValueError, match="no record of step 3"):
         replay(run, Everything, 9000).explain(3)
+    with pytest.raises(ValueError, match=r"steps of this replay are 2, 4, 6, 8$"):
+        replay(run, Everything, 9000).explain(3)
+    with pytest.raises(ValueError, match="this replay has no steps"):
+        replay(Transcript("empty", []), Everything, 9000).explain(3)
+
+
+def test_where_a_replay_ended_is_said(run):
+    replayed = replay(run, RaisesAtTheThirdCall, 9000)
+    end = "ended at message 6, call 3: RuntimeError: no more room"
+    assert replayed.explain(4).endswith(f"The replay {end}")
+    with pytest.raises(ValueError, match=f"no record of step 6: the steps of this replay are 2, 4; it {end}"):
+        replayed.explain(6)
+
+
+class AddsANote(Everything):
+    def context(self):
+        return [*super().context(), {"role": "user", "content": "Go on."}]
+
+
+def test_one_message_is_one(run):
+    assert "Added by the policy: 1 message." in replay(run, AddsANote, 9000).explain(6)
 
 
 def test_compactions_of_ours_are_told_with_their_reason(real):
