@@ -90,7 +90,7 @@ def _name_budgets(axes: Axes, rows: Sequence[Mapping[str, Any]], measure: str) -
 
 
 def _spread_shares(axes: Axes, shares: Sequence[float]) -> None:
-    """A scale on which 98 and 99 % are as far apart as 50 and 80: what is lost counts."""
+    """A scale on which 99 and 100 % are as far apart as 95 and 98: what is lost counts."""
     lowest = min((share for share in shares if not math.isnan(share)), default=0)
     low = max(tick for tick in _SHARES[: 1 - _TICKS] if tick <= lowest)
     axes.set_yscale("function", functions=(_spread, _share))
