@@ -113,6 +113,7 @@ class _Run:
         self._previous: list[Seen] = []
         self._tokens = 0  # of the previous context
         self._decided = 0
+        self._looking_up = Attempt()
 
     def play(self) -> None:
         """Go through the transcript until it ends or the policy raises."""
@@ -131,6 +132,7 @@ class _Run:
                 if attempt.error is None:
                     self._measure(self._keeper, index, context, attempt.seconds)
                     attempt = Attempt()
+                    attempt.error = self._looking_up.error
             raw, ref = message.to_dict(), None
             if attempt.error is None:
                 with attempt:
@@ -142,7 +144,9 @@ class _Run:
 
     @property
     def summary_calls(self) -> int:
-        return int(getattr(self._keeper, "summary_calls", 0))
+        with Attempt():
+            return int(getattr(self._keeper, "summary_calls", 0))
+        return 0
 
     @property
     def marks(self) -> tuple[int, int] | None:
@@ -192,7 +196,11 @@ class _Run:
 
         def brings_back(message: int, value: str) -> bool:
             ref = self._refs[message]
-            return shows_ref(texts, ref) and Searchable(str(lookup(ref))).holds(value)
+            page = ""
+            if shows_ref(texts, ref):
+                with self._looking_up:
+                    page = str(lookup(ref))
+            return Searchable(page).holds(value)
 
         return tuple(d for d in missed if any(brings_back(at, d.value) for at in {d.source, d.last_seen}))
 

@@ -141,8 +141,6 @@ class _Scan:
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
-            except RecursionError as error:
-                raise TranscriptError(f"{self.path}:{line}: not JSON that can be read: {error}") from error
             except json.JSONDecodeError as error:
                 held = len(self._text.rstrip())
                 cut = error.msg.startswith("Unterminated string") or error.pos > held - _CUT
@@ -151,6 +149,8 @@ class _Scan:
                 # doubled, so that a long value is not parsed anew for each of its lines
                 if not (cut and self._pull(len(self._text) - self._at)):
                     raise TranscriptError(f"{self.path}:{at}: not JSON: {error.msg}, near {near!r}") from error
+            except (RecursionError, ValueError) as error:  # levels, or digits of an integer, in thousands
+                raise TranscriptError(f"{self.path}:{line}: not JSON that can be read: {error}") from error
             else:
                 self.move(end - self._at)
                 return Document(line, value, array)

@@ -366,6 +366,7 @@ def test_results_without_a_call_become_user_messages(tmp_path):
         ('{"messages": [{"role": "wizard", "content": "a"}]}', 1, "wizard"),
         ('[{"role": "user", "content": "a"}', 1, "ends inside"),
         ("[" * 100_000, 1, "not JSON"),
+        ("[" + "9" * 5000 + "]", 1, "not JSON that can be read"),
         ('[{"messages": [{"role": "user"}]}] and more', 1, "not JSON"),
     ],
 )

@@ -2,6 +2,7 @@ import math
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from carryforward.memory import Message, TokenCounter
 from carryforward.memory.lab import POLICY_NAMES, Pricing, Reading, Transcript, compare, load_transcripts, replay
@@ -90,6 +91,17 @@ def test_a_bill_adds_up_calls_by_the_cache_of_the_provider(run):
 def test_reachable_counts_what_a_look_up_of_a_visible_ref_brings_back(run):
     got = replay(run, WithLookup, 100_000)
     assert (got.survival, got.reachable) == (2 / 4, 4 / 4)
+
+
+class WithBrokenLookup(WithLookup):
+    def lookup(self, ref):
+        raise RuntimeError("no store")
+
+
+def test_a_look_up_that_raises_ends_its_replay_only(run):
+    table = compare([run], {"broken": WithBrokenLookup, "default": "tiered"}, [100_000])
+    assert "RuntimeError: no store" in table["error"][0]
+    assert pd.isna(table["error"][1])
 
 
 def test_far_demands_are_those_seen_4000_tokens_back():
